@@ -102,8 +102,10 @@ async function callRoute(
   if (givenUp !== undefined) throw givenUp;
   const isTextProtocol = route.toolProtocol === 'text';
   const provider = providerOf(deps, route.provider);
-  const headBefore = await appendPending(store, input);
-  const messages = await store.loadTranscript(headBefore);
+  // Written with the reply: until then the call's input holds it.
+  const batch = store.batch();
+  const headBefore = await appendPending(store, input, batch);
+  const messages = await batch.loadTranscript(headBefore);
   const definition = offered(loaded, messages);
   const { config } = definition;
   const asked = requestOf(input, definition, messages, attempting.memory);
@@ -113,14 +115,17 @@ async function callRoute(
   // However this attempt ends, the lost attempts before it have sent the same request.
   attempting.meter.chargeLost({ measure, price: route.price, maxOutputTokens });
   const { parts, isTooLarge } = checkRequest(call, measure, input, config.compaction);
-  if (isTooLarge && parts !== undefined)
+  if (isTooLarge && parts !== undefined) {
+    await batch.commit();
     return { headBefore, heldBack: parts, ...attempting.meter.spent() };
+  }
   await deps.learning?.record(store, config, messages, input.endedErrors ?? []);
   const take = async (reply: ModelReply): Promise<CallModelResult> => {
     const { vendor } = provider;
     const requireCall = config.completion === 'tool';
     const arrival = { reply, headBefore, vendor, isTextProtocol, requireCall, maxOutputTokens };
-    const taken = await takeReply(store, definition, input, arrival);
+    const taken = await takeReply(batch, definition, input, arrival);
+    await batch.commit();
     const { failures } = attempting.memory;
     const { usage } = judgeUsage(reply, { measure, price: route.price, maxOutputTokens });
     return {

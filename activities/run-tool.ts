@@ -94,7 +94,8 @@ interface ResultPlace extends Pick<ExecutionPlace, 'store' | 'input' | 'workspac
 
 /** What the model reads of an execution, and the whole if that is only a part. */
 async function contentOf(
-  { store, input, paths }: ResultPlace,
+  { input, paths }: ResultPlace,
+  store: Pick<Store, 'putBlob'>,
   execution: Execution,
 ): Promise<ShownOutput> {
   if (execution.type === 'output') return showOutput(store, input, paths, execution.text);
@@ -123,15 +124,14 @@ async function resultOf(
   place: ResultPlace,
   execution: Execution,
   identity: ResultIdentity,
+  store: Pick<Store, 'putBlob'> = place.store,
 ): Promise<RunToolResult> {
   const isError = execution.type === 'error';
-  const { content, blob, bytes, plain, whole } = await contentOf(place, execution);
+  const { content, blob, bytes, plain, whole } = await contentOf(place, store, execution);
   const findings = isError ? undefined : findingsOf(whole, execution.text, place.workspace);
   const images = isError ? undefined : execution.images;
   return {
-    result: await place.store.putBlob(
-      canonicalJson({ content, isError, ...defined({ blob, images }) }),
-    ),
+    result: await store.putBlob(canonicalJson({ content, isError, ...defined({ blob, images }) })),
     preview: boundText(plain, previewChars),
     bytes,
     ...defined({ findings }),
@@ -171,13 +171,14 @@ function isStoreDown(thrown: unknown): boolean {
   return thrown instanceof InfraException && thrown.failure.code === 'store_unavailable';
 }
 
-/** Records a call's outcome; returns the first one that any attempt has recorded. */
+/** Records a call's outcome, with what waits in `writer`; returns the first one that any attempt has recorded. */
 async function keepOutcome(
-  { store, input }: ResultPlace,
+  input: RunToolInput,
   result: RunToolResult,
+  writer: Pick<Store, 'finishTool'>,
 ): Promise<RunToolResult> {
   const outcome = JSON.stringify(result);
-  const kept = await store.finishTool(input.idempotencyKey, outcome);
+  const kept = await writer.finishTool(input.idempotencyKey, outcome);
   if (kept === outcome) return result;
   const facts = { tool: input.name, key: input.idempotencyKey, dropped: result.preview };
   log.warn('The outcome of a call came after that of another attempt, and is dropped', facts);
@@ -195,8 +196,11 @@ async function keepResult(
   const { isLocal } = Context.current().info;
   try {
     return await retryFor(isLocal ? 0 : storePatienceMs, isStoreDown, async () => {
-      const result = await resultOf(place, execution, identity);
-      return tool.effect === 'read' ? result : keepOutcome(place, result);
+      const batch = place.store.batch();
+      const result = await resultOf(place, execution, identity, batch);
+      if (tool.effect !== 'read') return keepOutcome(place.input, result, batch);
+      await batch.commit();
+      return result;
     });
   } catch (thrown) {
     if (isStoreDown(thrown) && !isLocal) return inlineResult(place, execution, identity);
@@ -356,7 +360,7 @@ async function runAttempt(
     },
   };
   const answer = await answerCall(tool, checked.value, earlier, running);
-  if (answer.type === 'recorded') return keepOutcome(place, answer.result);
+  if (answer.type === 'recorded') return keepOutcome(input, answer.result, store);
   const informed = advised(definition, answer.execution, value);
   return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
 }

@@ -51,13 +51,14 @@ async function contentBlock(store: Store, pending: PendingResult): Promise<ToolR
 }
 
 /**
- * The transcript with everything since the last model call.
+ * The transcript with everything since the last model call, which `writer` appends: the store, or a batch of it.
  *
  * Contract: idempotent: the same input gives the same head, however often an attempt is repeated.
  */
 export async function appendPending(
   store: Store,
   input: Pick<CallModelInput, 'head' | 'pendingResults' | 'runtimeResults' | 'userTexts'>,
+  writer: Pick<Store, 'appendNode'> = store,
 ): Promise<Head> {
   const messages: Message[] = [];
   const results = input.pendingResults ?? [];
@@ -77,5 +78,5 @@ export async function appendPending(
   }
   for (const text of input.userTexts ?? [])
     messages.push({ role: 'user', blocks: [{ type: 'text', text: stripHidden(text) }] });
-  return messages.length === 0 ? input.head : store.appendNode(input.head, messages);
+  return messages.length === 0 ? input.head : writer.appendNode(input.head, messages);
 }

@@ -12,7 +12,7 @@ import { defined } from '../../workflows/core/json';
 import { shownToolName } from '../../workflows/core/errors/recovery-message';
 import { agentError } from '../untrusted/agent-error';
 import { boundBytes, sanitizeText, visibleText } from '../untrusted/sanitizer';
-import type { Store } from '../stores/store';
+import type { StoreBatch } from '../stores/store';
 import { replyText } from './reply-text';
 import type { TakenCall } from './tool-call-intake';
 import { takeToolCalls } from './tool-call-intake';
@@ -176,13 +176,13 @@ async function answerOf(text: string): Promise<string> {
 }
 
 /**
- * Takes a complete reply.
+ * Takes a complete reply; what is kept of it waits in the batch.
  *
  * Contract: a reply of which nothing can run leaves no trace: `head` equals `headBefore`.
  * Errors: as `takeToolCalls`.
  */
 export async function takeReply(
-  store: Store,
+  batch: Pick<StoreBatch, 'appendNode' | 'putBlob'>,
   definition: ToolsOfRun,
   input: Pick<CallModelInput, 'idPrefix' | 'iteration'>,
   arrival: ReplyArrival,
@@ -191,9 +191,9 @@ export async function takeReply(
   const tools = definition.config.tools.map(({ name }) => name);
   const reply = readReply(arrival.reply, arrival, tools);
   const runs = reply.stopReason === 'end' || reply.stopReason === 'tool-use';
-  const calls = runs ? await takeToolCalls(store, definition, reply.toolCalls, input) : [];
+  const calls = runs ? await takeToolCalls(batch, definition, reply.toolCalls, input) : [];
   const kept = keptMessage(reply, calls, vendor);
-  const head = kept === undefined ? headBefore : await store.appendNode(headBefore, [kept]);
+  const head = kept === undefined ? headBefore : await batch.appendNode(headBefore, [kept]);
   const text = wellFormedText(replyText(reply, { withRefusal: true }));
   const { usage } = reply;
   return {

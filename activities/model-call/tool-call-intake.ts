@@ -205,7 +205,7 @@ export async function redactedInput(json: string): Promise<JsonObject> {
  * history never holds it. What the core answers itself stays inline, as the core cannot read references.
  */
 async function carried(
-  store: Store,
+  store: Pick<Store, 'putBlob'>,
   { coreTools }: ResolvedAgent,
   { raw: { name }, total }: PlacedCall,
   json: string,
@@ -233,7 +233,7 @@ function shortened(error: AgentError, total: number): AgentError {
 
 /** Stores the input of a refused call, so that learning can compare it with the call that works. */
 async function storedForLearning(
-  store: Store,
+  store: Pick<Store, 'putBlob'>,
   { learns }: ResolvedAgent,
   json: string,
 ): Promise<Pick<ProposedToolCall, 'inputBlob'>> {
@@ -258,7 +258,7 @@ function shownInput(
 }
 
 async function takeCall(
-  store: Store,
+  store: Pick<Store, 'putBlob'>,
   definition: ToolsOfRun,
   placed: PlacedCall,
   context: ApprovalContext,
@@ -304,7 +304,7 @@ async function takeCall(
  * Errors: `worker_mismatch` if this worker lacks one of the tools; that is not an error of the model.
  */
 export async function takeToolCalls(
-  store: Store,
+  store: Pick<Store, 'putBlob'>,
   definition: ToolsOfRun,
   calls: readonly RawToolCall[],
   ids: { readonly idPrefix: string; readonly iteration: number; readonly isAsked?: boolean },

@@ -132,6 +132,19 @@ export interface ProbeRequest {
 }
 
 /**
+ * Writes of one activity that become durable together, at `commit` or `finishTool`: one transaction where the database has
+ * transactions that cost (ADR 0049). Before that, only this batch sees them.
+ *
+ * Errors: as `Store`; what is too large, or names no content, at the call that gives it.
+ */
+export interface StoreBatch extends Pick<
+  Store,
+  'appendNode' | 'loadTranscript' | 'putBlob' | 'finishTool'
+> {
+  commit(): Promise<void>;
+}
+
+/**
  * Keeps what is too large for history.
  *
  * Contract: every write is idempotent (the same content or key twice is a no-op); nothing but health is ever changed in
@@ -146,6 +159,8 @@ export interface Store {
   readonly label: string;
   /** What runs learn, in the same database. @internal */
   readonly patterns: PatternStore;
+  /** Begins to collect writes; what is never committed is not written. @internal */
+  batch(): StoreBatch;
   /** Appends one node; `parent` is undefined for the first. Returns `hash(parent, messages)`. @internal */
   appendNode(parent: Head | undefined, messages: readonly Message[]): Promise<Head>;
   /** All messages from the first node to `head`, oldest first. */

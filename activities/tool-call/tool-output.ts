@@ -63,7 +63,7 @@ export async function outputText(
  * gave them, so that they work in the next call, unless the tool hides them.
  */
 export async function showOutput(
-  store: Store,
+  store: Pick<Store, 'putBlob'>,
   call: Pick<RunToolInput, 'name' | 'toolCallId'>,
   paths: HiddenPaths,
   text: string,

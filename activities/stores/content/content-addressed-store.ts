@@ -12,22 +12,15 @@ import type {
   RouteSuccess,
   SharedHealth,
   Store,
+  StoreBatch,
   ToolAction,
   ToolClaim,
   ToolIntent,
   ToolPhase,
   ToolRecord,
 } from '../store';
-import {
-  chunkBytes,
-  chunksPerBatch,
-  cutBlob,
-  manifestText,
-  parseManifest,
-  type BlobManifest,
-  type Chunk,
-} from './blob-manifest';
-import { canonicalJson, contentHash, isContentHash, maxJsonDepth, nodeHash } from '../content-hash';
+import { chunkBytes, chunksPerBatch, parseManifest, type BlobManifest } from './blob-manifest';
+import { canonicalJson, contentHash, isContentHash, nodeHash } from '../content-hash';
 import { ContentRows, type NodeRow, type ToolRow } from '../sql/content-rows';
 import { GarbageRows } from '../sql/garbage-rows';
 import { recordRow, type RecordChange, type RecordRow } from '../sql/record-row';
@@ -44,10 +37,11 @@ import {
 } from './health-record';
 import { parseMessages } from './message-shape';
 import type { SweepOptions, SweepResult } from './sweep';
-import { byStart, outcomeSum, parseIntent, toolRecord } from './tool-records';
+import { byStart, parseIntent, toolRecord } from './tool-records';
 import { sweep } from './sweep';
-import { payloadTooDeep, payloadTooLarge, storeCorrupt } from '../store-errors';
-import { maxOutcomeBytes, type StoreLimits } from '../store-limits';
+import { storeCorrupt } from '../store-errors';
+import type { StoreLimits } from '../store-limits';
+import { WriteBatch } from './write-batch';
 
 /**
  * A `Store` whose content is checked against its name, for any database.
@@ -76,21 +70,23 @@ export class ContentAddressedStore implements Store {
     return this.#database.label;
   }
 
-  async appendNode(parent: Head | undefined, messages: readonly Message[]): Promise<Head> {
-    const json = messagesJson(messages, this.#limits.maxNodeBytes);
-    const row: NodeRow = { hash: nodeHash(parent, json), parent, messages: json };
-    if (parent !== undefined) this.#requireHash(parent);
-    const insertion = await this.#rows.insertNode(row);
-    switch (insertion.type) {
-      case 'inserted':
-        break;
-      case 'present':
-        this.#verifiedMessages(insertion.row, row.hash);
-        break;
-      case 'parent-missing':
-        throw storeCorrupt(this.label, `transcript node ${String(parent)} is missing`);
-    }
-    return row.hash;
+  batch(): StoreBatch {
+    return new WriteBatch({
+      label: this.label,
+      rows: this.#rows,
+      limits: this.#limits,
+      load: (head) => this.loadTranscript(head),
+      verified: (row, expected) => this.#verifiedMessages(row, expected),
+      outcomeIn: (key, row) => {
+        const record = this.#toolRecord(key, row);
+        if (record.type === 'finished') return record.outcome;
+        throw storeCorrupt(this.label, `tool execution ${key} ends but never began`);
+      },
+    });
+  }
+
+  appendNode(parent: Head | undefined, messages: readonly Message[]): Promise<Head> {
+    return this.#alone((batch) => batch.appendNode(parent, messages));
   }
 
   async loadTranscript(head: Head): Promise<readonly Message[]> {
@@ -107,22 +103,8 @@ export class ContentAddressedStore implements Store {
     return newestFirst.reverse().flat();
   }
 
-  async putBlob(content: Buffer | string): Promise<ContentHash> {
-    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-    const { maxBlobBytes } = this.#limits;
-    if (bytes.length > maxBlobBytes) throw payloadTooLarge('A blob', bytes.length, maxBlobBytes);
-    const chunks = await hashChunks(bytes);
-    const chunkHashes = chunks.map((chunk) => chunk.hash);
-    const manifest = manifestText({ totalBytes: bytes.length, chunkHashes });
-    const hash = contentHash(manifest);
-    if (await this.#rows.touchBlob(hash)) return hash;
-    let last = 0;
-    for (; last + chunksPerBatch < chunks.length; last += chunksPerBatch) {
-      await this.#rows.insertBlobRows(chunks.slice(last, last + chunksPerBatch));
-      await nextTurn();
-    }
-    await this.#rows.insertBlobRows(chunks.slice(last), { hash, manifest });
-    return hash;
+  putBlob(content: Buffer | string): Promise<ContentHash> {
+    return this.#alone((batch) => batch.putBlob(content));
   }
 
   async hasBlob(hash: string): Promise<boolean> {
@@ -172,14 +154,8 @@ export class ContentAddressedStore implements Store {
     return this.#rows.moveTool(contentHash(key), owner, phase);
   }
 
-  async finishTool(key: string, outcome: string): Promise<string> {
-    const json = storableJson(outcome);
-    const bytes = Buffer.byteLength(json);
-    if (bytes > maxOutcomeBytes) throw payloadTooLarge('A tool outcome', bytes, maxOutcomeBytes);
-    const row = await this.#rows.finishTool(contentHash(key), json, outcomeSum(key, json));
-    const record = this.#toolRecord(key, row);
-    if (record.type === 'finished') return record.outcome;
-    throw storeCorrupt(this.label, `tool execution ${key} ends but never began`);
+  finishTool(key: string, outcome: string): Promise<string> {
+    return this.batch().finishTool(key, outcome);
   }
 
   async getTool(key: string): Promise<ToolRecord> {
@@ -252,6 +228,13 @@ export class ContentAddressedStore implements Store {
 
   async close(): Promise<void> {
     await this.#database.close();
+  }
+
+  async #alone<Result>(write: (batch: StoreBatch) => Promise<Result>): Promise<Result> {
+    const batch = this.batch();
+    const result = await write(batch);
+    await batch.commit();
+    return result;
   }
 
   /** `change` returns its argument if nothing changes: most calls then only read, and never wait for a lock. */
@@ -331,27 +314,6 @@ export class ContentAddressedStore implements Store {
   }
 }
 
-function messagesJson(messages: readonly Message[], maxBytes: number): string {
-  try {
-    const json = canonicalJson(messages);
-    const bytes = Buffer.byteLength(json);
-    if (bytes > maxBytes) throw payloadTooLarge('A transcript node', bytes, maxBytes);
-    return json;
-  } catch (error) {
-    if (error instanceof RangeError) throw payloadTooDeep('A transcript node', maxJsonDepth);
-    throw error;
-  }
-}
-
-async function hashChunks(bytes: Buffer): Promise<readonly Chunk[]> {
-  const chunks: Chunk[] = [];
-  for (const piece of cutBlob(bytes)) {
-    chunks.push({ hash: contentHash(piece), bytes: piece });
-    if (chunks.length % chunksPerBatch === 0) await nextTurn();
-  }
-  return chunks;
-}
-
 function clamp(offset: number, totalBytes: number): number {
   return Math.min(Math.max(0, Math.trunc(offset)), totalBytes);
 }
@@ -363,11 +325,4 @@ function treeOf({ key, callers = [] }: ToolIntent): string {
 
 function actionHash({ runKey, tool, inputDigest }: ToolAction): ContentHash {
   return contentHash(canonicalJson([runKey, tool, inputDigest]));
-}
-
-/** Equal JSON, in which characters that a database's text column cannot store are escaped. */
-function storableJson(json: string): string {
-  return json
-    .replaceAll('\0', '\\u0000')
-    .replace(/[\uD800-\uDFFF]/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
 }

@@ -12,6 +12,7 @@ import {
   type SqlDatabase,
   type SqlQuery,
   type SqlRow,
+  type SqlValue,
 } from './sql-database';
 
 /** A stored transcript node. */
@@ -53,6 +54,28 @@ export type NodeInsertion =
   | { readonly type: 'inserted' }
   | { readonly type: 'present'; readonly row: NodeRow }
   | { readonly type: 'parent-missing' };
+
+/** The outcome of a tool execution that has a row. */
+interface NewOutcome {
+  readonly keyHash: ContentHash;
+  readonly outcome: string;
+  readonly outcomeSum: ContentHash;
+}
+
+/** What is written together. */
+interface Writes {
+  readonly chunks?: readonly Chunk[];
+  /** Blobs whose chunks are among these, or there. */
+  readonly blobs?: readonly BlobRow[];
+  readonly nodes?: readonly NodeRow[];
+  readonly outcome?: NewOutcome;
+}
+
+/** What became of the nodes, in their order, and the row of the outcome. */
+interface Written {
+  readonly nodes: readonly NodeInsertion[];
+  readonly tool: ToolRow | undefined;
+}
 
 /** A row younger than this is not touched again: no grace of a sweep is as short (ADR 0025). */
 const freshMs = 20_000;
@@ -140,43 +163,36 @@ const saveHealthSql = 'UPDATE @route_health SET record = ?, record_sum = ? WHERE
 export class ContentRows {
   constructor(readonly database: SqlDatabase) {}
 
-  insertNode({ hash, parent, messages }: NodeRow): Promise<NodeInsertion> {
-    const values = [hash, parent ?? null, messages, parent ?? null, parent ?? null];
+  /** Writes what is given, in an order in which every prefix leaves a sound store. */
+  write({ chunks = [], blobs = [], nodes = [], outcome }: Writes): Promise<Written> {
     return this.database.write(async (query) => {
-      if (parent !== undefined) await query(touchParentSql, [parent]);
-      for (;;) {
-        if ((await query(insertNodeSql, values)).length > 0) return { type: 'inserted' };
-        const [present] = await query(touchNodeSql, [hash]);
-        if (present !== undefined) return { type: 'present', row: nodeRow(present) };
-        const isOrphan = parent !== undefined && (await query(findNodeSql, [parent])).length === 0;
-        if (isOrphan) return { type: 'parent-missing' };
-        // A sweep removed the row in between.
+      await insertAll(
+        query,
+        'chunks',
+        'bytes',
+        chunks.map(({ hash, bytes }) => [hash, bytes]),
+      );
+      await insertAll(
+        query,
+        'blobs',
+        'manifest',
+        blobs.map(({ hash, manifest }) => [hash, manifest]),
+      );
+      const insertions: NodeInsertion[] = [];
+      for (const [at, node] of nodes.entries()) {
+        const isNewParent = at > 0 && nodes[at - 1]?.hash === node.parent;
+        insertions.push(await insertNode(query, node, isNewParent));
       }
+      return {
+        nodes: insertions,
+        tool: outcome === undefined ? undefined : await finishTool(query, outcome),
+      };
     });
   }
 
   /** The rows from `head` to the first node, in any order; ends at a missing parent. */
   async selectChain(head: Head): Promise<readonly NodeRow[]> {
     return (await this.#select(chainSql, [head])).map(nodeRow);
-  }
-
-  /** Adds chunks, and then the manifest that makes the blob visible, if it is given. */
-  insertBlobRows(chunks: readonly Chunk[], blob?: BlobRow): Promise<void> {
-    // A statement may touch a row only once.
-    const distinct = [...new Map(chunks.map((chunk) => [chunk.hash, chunk])).values()];
-    return this.database.write(async (query) => {
-      if (distinct.length > 0)
-        await query(
-          `INSERT INTO @chunks (hash, bytes) VALUES ${distinct.map(() => '(?, ?)').join(', ')}
-           ${touchOnConflict}`,
-          distinct.flatMap(({ hash, bytes }) => [hash, bytes]),
-        );
-      if (blob !== undefined)
-        await query(`INSERT INTO @blobs (hash, manifest) VALUES (?, ?) ${touchOnConflict}`, [
-          blob.hash,
-          blob.manifest,
-        ]);
-    });
   }
 
   /** Makes a blob that is there as young as one that is written now; false if it is not there. */
@@ -226,18 +242,6 @@ export class ContentRows {
     return this.database.write(
       async (query) => (await query(moveToolSql, [phase, keyHash, owner])).length > 0,
     );
-  }
-
-  /** Sets the outcome unless there is one; returns the row as it is then, or undefined if there is none. */
-  finishTool(
-    keyHash: ContentHash,
-    outcome: string,
-    outcomeSum: ContentHash,
-  ): Promise<ToolRow | undefined> {
-    return this.database.write(async (query) => {
-      const [finished] = await query(finishToolSql, [outcome, outcomeSum, keyHash]);
-      return toolRow(finished ?? (await query(selectToolSql, [keyHash]))[0]);
-    });
   }
 
   async selectTool(keyHash: ContentHash): Promise<ToolRow | undefined> {
@@ -295,6 +299,47 @@ export class ContentRows {
   #select(sql: string, values: readonly string[]): Promise<readonly SqlRow[]> {
     return this.database.read((query: SqlQuery) => query(sql, values));
   }
+}
+
+async function insertNode(
+  query: SqlQuery,
+  { hash, parent, messages }: NodeRow,
+  isNewParent: boolean,
+): Promise<NodeInsertion> {
+  const values = [hash, parent ?? null, messages, parent ?? null, parent ?? null];
+  if (parent !== undefined && !isNewParent) await query(touchParentSql, [parent]);
+  for (;;) {
+    if ((await query(insertNodeSql, values)).length > 0) return { type: 'inserted' };
+    const [present] = await query(touchNodeSql, [hash]);
+    if (present !== undefined) return { type: 'present', row: nodeRow(present) };
+    const isOrphan = parent !== undefined && (await query(findNodeSql, [parent])).length === 0;
+    if (isOrphan) return { type: 'parent-missing' };
+    // A sweep removed the row in between.
+  }
+}
+
+/** Adds rows of a hash and its content, or makes those that are there young. */
+async function insertAll(
+  query: SqlQuery,
+  table: 'chunks' | 'blobs',
+  column: string,
+  rows: readonly (readonly [ContentHash, SqlValue])[],
+): Promise<void> {
+  // A statement may touch a row only once.
+  const distinct = [...new Map(rows)];
+  if (distinct.length === 0) return;
+  const places = distinct.map(() => '(?, ?)').join(', ');
+  const sql = `INSERT INTO @${table} (hash, ${column}) VALUES ${places} ${touchOnConflict}`;
+  await query(sql, distinct.flat());
+}
+
+/** Sets the outcome unless there is one; returns the row as it is then, or undefined if there is none. */
+async function finishTool(
+  query: SqlQuery,
+  { keyHash, outcome, outcomeSum }: NewOutcome,
+): Promise<ToolRow | undefined> {
+  const [finished] = await query(finishToolSql, [outcome, outcomeSum, keyHash]);
+  return toolRow(finished ?? (await query(selectToolSql, [keyHash]))[0]);
 }
 
 function nodeRow(row: SqlRow): NodeRow {

@@ -1,21 +1,12 @@
 /** One connection to a SQLite file that several processes use: opened when needed, dropped after a failure, patient with locks. */
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { isAnyArrayBuffer } from 'node:util/types';
-import Database from 'libsql';
+import { setTimeout as delay } from 'node:timers/promises';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { protectDatabase } from '../../lifecycle/protected-paths';
+import { metaTable, SqliteConnection } from './sqlite-connection';
 import { ensureTables } from '../sql/schema';
-import {
-  textOf,
-  translated,
-  type SqlDatabase,
-  type SqlDialect,
-  type SqlQuery,
-  type SqlRow,
-  type SqlWork,
-} from '../sql/sql-database';
+import { textOf, type SqlDatabase, type SqlQuery, type SqlWork } from '../sql/sql-database';
 import {
   describeError,
   storeConfigInvalid,
@@ -24,35 +15,27 @@ import {
   storeUnavailable,
 } from '../store-errors';
 
-/** Milliseconds that SQLite itself waits for a lock. Short, as it blocks the event loop (ADR 0018). */
-const blockingWaitMs = 20;
-
-/** Bytes to which the write-ahead log is cut after a checkpoint (ADR 0018). */
-const maxIdleLogBytes = 16 * 1024 * 1024;
-
-const dialect: SqlDialect = {
-  table: (name) => (name === 'meta' ? 'holdfast_meta' : name),
-  placeholder: () => '?',
-  // As bytes: libsql ends the whole process on text that a damaged file made invalid UTF-8 (seen with 0.5.29).
-  text: (expression, name) => `CAST(${expression} AS BLOB) AS ${name}`,
-  bytes: (column) => `CAST(${column} AS BLOB) AS ${column}`,
-  words: {
-    key: 'TEXT',
-    blob: 'BLOB',
-    now: `(CAST(unixepoch('subsec') * 1000 AS INTEGER))`,
-    // A transaction holds the write lock from its start.
-    lock: '',
-  },
-};
+/** Units of work that share one transaction at most: so much one failure makes run again, each alone. */
+const maxGroup = 64;
 
 interface OpenFile {
-  readonly database: Database.Database;
+  readonly connection: SqliteConnection;
   /** Identifies the file, as its path may later name another one. */
   readonly identity: string;
 }
 
+/** Work that waits for a transaction. */
+interface Waiting {
+  /** Runs it, in a transaction; returns what to do after the commit. */
+  readonly run: (query: SqlQuery) => Promise<() => void>;
+  readonly reject: (error: unknown) => void;
+  /** When a lock has been held for too long for it, by `performance.now()`. */
+  readonly deadline: number;
+}
+
 /**
- * A SQLite file.
+ * A SQLite file. Units of work that wait at the same time share one transaction, and so one wait for the disk: each is durable
+ * when it resolves (ADR 0049).
  *
  * Errors: as `SqlDatabase`; `store_mismatch` if the path names another store now.
  */
@@ -63,6 +46,9 @@ export class SqliteDatabase implements SqlDatabase {
   #open: OpenFile | undefined;
   #id: string | undefined;
   #isClosed = false;
+  /** Work for the next transactions, oldest first. */
+  readonly #waiting: Waiting[] = [];
+  #committing: Promise<void> | undefined;
   /** Settles when earlier work is done with the connection. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -86,16 +72,28 @@ export class SqliteDatabase implements SqlDatabase {
     return this.#id;
   }
 
-  read<T>(work: SqlWork<T>): Promise<T> {
-    return this.#patiently((database) => work(queryOn(database)));
+  async read<T>(work: SqlWork<T>): Promise<T> {
+    const deadline = performance.now() + this.#waitMs;
+    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 50)) {
+      try {
+        return await this.#use(({ query }) => work(query));
+      } catch (error) {
+        if (!isLocked(error) || performance.now() > deadline) throw this.#explain(error);
+      }
+      await delay(pauseMs * (0.5 + Math.random()));
+    }
   }
 
-  /** The event loop turns before the next work begins: each write waits for the disk, and workflow tasks share this loop. */
   transaction<T>(work: SqlWork<T>): Promise<T> {
-    return this.#patiently(async (database) => {
-      const result = await inTransaction(database, work);
-      await nextTurn();
-      return result;
+    return new Promise((resolve, reject) => {
+      const run: Waiting['run'] = async (query) => {
+        const result = await work(query);
+        return () => {
+          resolve(result);
+        };
+      };
+      this.#waiting.push({ run, reject, deadline: performance.now() + this.#waitMs });
+      this.#committing ??= this.#commitWaiting();
     });
   }
 
@@ -106,36 +104,64 @@ export class SqliteDatabase implements SqlDatabase {
   /** Closes the file; every later call fails. */
   close(): Promise<void> {
     this.#isClosed = true;
-    return this.#alone(() => {
-      try {
-        this.#open?.database.pragma('wal_checkpoint(TRUNCATE)');
-      } catch {
-        // The log is complete without a checkpoint: the next opener reads it.
-      }
+    return this.#alone(async () => {
+      // The log is complete without a checkpoint: the next opener reads it.
+      await this.#open?.connection.query('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => undefined);
       this.#drop();
-      return Promise.resolve();
     });
   }
 
-  /** Tries until it succeeds or a lock has been held for too long; between tries, other work may use the connection. */
-  async #patiently<T>(attempt: (database: Database.Database) => Promise<T>): Promise<T> {
-    const deadline = performance.now() + this.#waitMs;
-    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 50)) {
+  /** Commits what waits, group by group; between tries for a lock, reads may use the connection. */
+  async #commitWaiting(): Promise<void> {
+    for (let pauseMs = 1; this.#waiting.length > 0;) {
+      const group = this.#waiting.splice(0, maxGroup);
       try {
-        return await this.#alone(async () => {
-          try {
-            return await attempt(await this.#connect());
-          } catch (error) {
-            // libsql leaves a failed statement unfinished.
-            if (!(error instanceof InfraException || isLocked(error))) this.#drop();
-            throw error;
-          }
-        });
+        await this.#commit(group);
+        pauseMs = 1;
       } catch (error) {
-        if (!isLocked(error) || performance.now() > deadline) throw this.#explain(error);
+        const now = performance.now();
+        const isPatient = (one: Waiting): boolean => isLocked(error) && now <= one.deadline;
+        for (const one of group) if (!isPatient(one)) one.reject(this.#explain(error));
+        this.#waiting.unshift(...group.filter(isPatient));
+        await delay(pauseMs * (0.5 + Math.random()));
+        pauseMs = Math.min(pauseMs * 2, 50);
       }
-      await delay(pauseMs * (0.5 + Math.random()));
     }
+    this.#committing = undefined;
+  }
+
+  /** One transaction for the group. If one of several fails, each runs again in its own, so that only that one fails. */
+  async #commit(group: readonly Waiting[]): Promise<void> {
+    try {
+      const settles = await this.#use((connection) =>
+        connection.transaction(async (query) => {
+          const ends: (() => void)[] = [];
+          for (const { run } of group) ends.push(await run(query));
+          return ends;
+        }),
+      );
+      for (const settle of settles) settle();
+    } catch (error) {
+      if (group.length === 1 || isLocked(error)) throw error;
+      for (const one of group)
+        await this.#commit([one]).catch((own: unknown) => {
+          if (isLocked(own)) this.#waiting.push(one);
+          else one.reject(this.#explain(own));
+        });
+    }
+  }
+
+  /** Uses the connection alone; a failure other than a lock or the work's own drops it. */
+  #use<T>(work: (connection: SqliteConnection) => Promise<T>): Promise<T> {
+    return this.#alone(async () => {
+      try {
+        return await work(await this.#connect());
+      } catch (error) {
+        // libsql leaves a failed statement unfinished.
+        if (!(error instanceof InfraException || isLocked(error))) this.#drop();
+        throw error;
+      }
+    });
   }
 
   /** One at a time: a connection has one transaction. */
@@ -145,27 +171,27 @@ export class SqliteDatabase implements SqlDatabase {
     return result;
   }
 
-  async #connect(): Promise<Database.Database> {
+  async #connect(): Promise<SqliteConnection> {
     if (this.#isClosed) {
       throw storeUnavailable(this.label, 'it was closed', 'Open it again.');
     }
     if (this.#open !== undefined && this.#open.identity !== this.#identity()) this.#drop();
-    if (this.#open !== undefined) return this.#open.database;
+    if (this.#open !== undefined) return this.#open.connection;
     if (this.#id !== undefined) this.#identity();
-    const database = openDatabase(this.#file);
+    const connection = await SqliteConnection.open(this.#file);
     try {
       const id = await ensureTables({
         label: this.label,
-        query: queryOn(database),
-        alone: (work) => inTransaction(database, work),
+        query: connection.query,
+        alone: (work) => connection.transaction(work),
         hasTables: (query) => hasTables(query, this.label),
       });
       if (this.#id !== undefined && this.#id !== id) throw this.#wasReplaced(id);
       this.#id = id;
-      this.#open = { database, identity: this.#identity() };
-      return database;
+      this.#open = { connection, identity: this.#identity() };
+      return connection;
     } catch (error) {
-      database.close();
+      connection.close();
       throw error;
     }
   }
@@ -218,7 +244,7 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   #drop(): void {
-    this.#open?.database.close();
+    this.#open?.connection.close();
     this.#open = undefined;
   }
 }
@@ -237,59 +263,13 @@ const explanations: readonly (readonly [string, readonly [string, string]])[] = 
   ],
 ];
 
-function openDatabase(file: string): Database.Database {
-  const database = new Database(file);
-  try {
-    database.pragma(`busy_timeout = ${blockingWaitMs}`);
-    // With a write-ahead log, readers and one writer work at once, and commits survive kill -9.
-    database.pragma('journal_mode = WAL');
-    // Each commit is on the disk before it is reported: Temporal's history must not name a head that a power cut lost.
-    database.pragma('synchronous = FULL');
-    database.pragma('fullfsync = ON');
-    database.pragma(`journal_size_limit = ${maxIdleLogBytes}`);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
-function queryOn(database: Database.Database): SqlQuery {
-  return (sql, values = []) =>
-    new Promise((resolve) => {
-      const statement = database.prepare(translated(sql, dialect));
-      if (!statement.reader) statement.run(...values);
-      resolve(statement.reader ? statement.all(...values).map(withBuffers) : []);
-    });
-}
-
-/** libsql returns bytes as an `ArrayBuffer`. */
-function withBuffers(row: unknown): SqlRow {
-  const columns = Object.entries(row as SqlRow);
-  return Object.fromEntries(
-    columns.map(([name, value]) => [name, isAnyArrayBuffer(value) ? Buffer.from(value) : value]),
-  );
-}
-
 /** Whether the store's tables are there. Errors: `config_invalid` for the file of another program. */
 async function hasTables(query: SqlQuery, label: string): Promise<boolean> {
   const rows = await query(`SELECT {name} FROM sqlite_master WHERE type = 'table'`);
   const names = rows.map(({ name }) => textOf(name));
-  if (names.length === 0 || names.includes(dialect.table('meta'))) return names.length > 0;
+  if (names.length === 0 || names.includes(metaTable)) return names.length > 0;
   const message = `The file of ${label} belongs to another program. Name a file of its own for the store.`;
   throw storeConfigInvalid(message);
-}
-
-async function inTransaction<T>(database: Database.Database, work: SqlWork<T>): Promise<T> {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const result = await work(queryOn(database));
-    database.exec('COMMIT');
-    return result;
-  } catch (error) {
-    if (database.inTransaction) database.exec('ROLLBACK');
-    throw error;
-  }
 }
 
 function isLocked(error: unknown): boolean {
