@@ -45,7 +45,7 @@ export class Transcripts {
     const rows = new Map<Head, NodeRow>();
     const newestFirst: { readonly row: NodeRow; readonly messages: readonly Message[] }[] = [];
     let most = rowsAtFirst;
-    for (let at: Head | undefined = head; at !== undefined && !this.#known.has(at); ) {
+    for (let at: Head | undefined = head; at !== undefined && !this.#known.has(at);) {
       if (!rows.has(at)) {
         for (const row of await this.#rows.selectChain(at, most)) rows.set(row.hash, row);
         most = Number.MAX_SAFE_INTEGER;
