@@ -105,7 +105,19 @@ export function fitsRequest(measure: RequestMeasure, bounds: RequestBounds): Req
   return { fits: false, limit, measured, allowed };
 }
 
-/** Measures the parts of a request whose whole was measured. Contract: pure but for `measureMessages`' memory. */
+/** The shape that a message had last when it was stripped, and from how many characters on. */
+const lastStripped = new WeakMap<Message, { readonly from: number; readonly shape: Message }>();
+
+/** A stripped message, to be measured: the same object each time. */
+function strippedShape(message: Message, stripChars: number): Message {
+  const known = lastStripped.get(message);
+  if (known?.from === stripChars) return known.shape;
+  const shape = strippedMessage(message, stripChars, placeholderRef);
+  lastStripped.set(message, { from: stripChars, shape });
+  return shape;
+}
+
+/** Measures the parts of a request whose whole was measured. Contract: pure. */
 export function measureParts(
   call: MeasuredCall,
   whole: RequestMeasure,
@@ -118,9 +130,7 @@ export function measureParts(
   const tokensOf = (part: readonly Message[]): number => probableTokens(part, known, model);
   const start = tailStart(messages, config.keptTail);
   const old = messages.slice(0, start);
-  const stripped = old.map((message) =>
-    strippedMessage(message, config.stripChars, placeholderRef),
-  );
+  const stripped = old.map((message) => strippedShape(message, config.stripChars));
   const over = brokenLimit(call, whole);
   return {
     tokens: whole.tokens,

@@ -12,6 +12,7 @@ import {
   totalTextTokens,
   weighTextTokens,
 } from '../../workflows/core/context/token-factors';
+import { perObject } from '../providers/request/per-object';
 import { imagesOf, sendableImages } from '../providers/request/sendable-images';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { asList, asText, property } from '../providers/untrusted-json';
@@ -104,7 +105,7 @@ const toolsOverhead: Readonly<Record<ProviderWire, number>> = {
 /**
  * Measures a request as it would go out now.
  *
- * Contract: pure but for its bounded memory of counts; never throws. `request.messages` is the transcript in neutral form, also
+ * Contract: pure; never throws; each message is counted once for as long as it lives. `request.messages` is the transcript in neutral form, also
  * for the text tool protocol, so that `counted.messages` points into it.
  */
 export function measureRequest(request: ModelRequest, known: MeasureKnown): RequestMeasure {
@@ -138,7 +139,7 @@ export function measureRequest(request: ModelRequest, known: MeasureKnown): Requ
     ),
     images: whole.images,
     largestImageBytes: whole.largestImageBytes,
-    entries: request.messages.reduce((sum, message) => sum + entriesOf(message), 0),
+    entries: request.messages.reduce((entries, message) => entries + entriesOf(message), 0),
   };
 }
 
@@ -203,9 +204,8 @@ function measureMessages(
   wire: ProviderWire,
   model: string,
 ): MessagesMeasure {
-  return messages
-    .map((message) => measureMessage(message, wire, model))
-    .reduce(addMeasures, nothing);
+  const measure = measureOn(`${wire}/${model}`, wire, model);
+  return messages.map(measure).reduce(addMeasures, nothing);
 }
 
 /** Tokens that the vendor will probably count for these messages. */
@@ -240,33 +240,34 @@ function addMeasures(left: MessagesMeasure, right: MessagesMeasure): MessagesMea
   };
 }
 
-/** Counts remembered; some hundred bytes each. */
-const rememberedCounts = 20_000;
-const remembered = new Map<string, MessagesMeasure>();
+/** Models whose measures are remembered: images cost each one differently. */
+const rememberedModels = 64;
+const measures = new Map<string, (message: Message) => MessagesMeasure>();
+
+/** What measures a message for a model, once for as long as the message lives. */
+function measureOn(
+  key: string,
+  wire: ProviderWire,
+  model: string,
+): (message: Message) => MessagesMeasure {
+  const known = measures.get(key);
+  if (known !== undefined) return known;
+  if (measures.size >= rememberedModels) measures.clear();
+  const measure = perObject((message: Message) => measureMessage(message, wire, model));
+  measures.set(key, measure);
+  return measure;
+}
 
 function measureMessage(message: Message, wire: ProviderWire, model: string): MessagesMeasure {
-  const json = JSON.stringify(message);
-  const key = createHash('sha256').update(`${wire}/${model}:`).update(json).digest('base64');
-  const known = remembered.get(key);
-  if (known !== undefined) return known;
   const images = imagesOf(message);
-  const measured: MessagesMeasure = {
+  return {
     text: addTextTokens(textOf(message), marks(messageOverhead)),
     thoughtTokens: thoughtTokensOf(message),
-    imageTokens: images.reduce((sum, image) => sum + imageTokens(image, wire, model), 0),
-    bytes: Buffer.byteLength(json),
+    imageTokens: images.reduce((tokens, image) => tokens + imageTokens(image, wire, model), 0),
+    bytes: Buffer.byteLength(JSON.stringify(message)),
     images: images.length,
     largestImageBytes: Math.max(0, ...images.map(({ data }) => data.length)),
   };
-  remember(key, measured);
-  return measured;
-}
-
-/** Drops the oldest entry. */
-function remember(key: string, measured: MessagesMeasure): void {
-  const oldest = remembered.size >= rememberedCounts ? remembered.keys().next().value : undefined;
-  if (oldest !== undefined) remembered.delete(oldest);
-  remembered.set(key, measured);
 }
 
 function textOf(message: Message): TextTokens {

@@ -5,11 +5,14 @@ import type {
   ImageBlock,
   Message,
   ReasoningBlock,
+  ToolMessage,
   ToolResultBlock,
+  UserMessage,
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
 import { endsOpen, sendableVendorBlocks } from '../request/vendor-blocks';
+import { perObject } from '../request/per-object';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
 import { asText } from '../untrusted-json';
@@ -37,6 +40,16 @@ type AssistantBlock =
 type Turn =
   | { role: 'user'; content: UserBlock[] }
   | { role: 'assistant'; content: AssistantBlock[]; isSigned: boolean };
+/** One message as it is sent: the same object in each request, so nothing may be added to it. */
+type Sent = { readonly role: 'user'; readonly content: readonly UserBlock[] } | SentAssistant;
+interface SentAssistant {
+  readonly role: 'assistant';
+  readonly content: readonly AssistantBlock[];
+  readonly isSigned: boolean;
+}
+
+/** A block of this wire is its own form, whatever the request. */
+const scope = {};
 
 const breakpoint = { cache_control: { type: 'ephemeral' } } as const;
 
@@ -94,29 +107,30 @@ function conversationOf(
   vendor: string,
 ): { readonly turns: Turn[]; readonly prefix: BoundPrefix } {
   const turns: Turn[] = [];
-  const prefix = new BoundPrefix();
-  prefix.add([systemOf(request), toolsOf(request).map(bare)]);
+  const prefix = new BoundPrefix(scope, () => [systemOf(request), toolsOf(request).map(bare)]);
   const isOpen = noteOf(request) === undefined && endsOpen(request.messages, vendor);
   const messages = repairTranscript(sendableImages(request.messages, 'anthropic'), { isOpen });
   const vendorBlocks = sendableVendorBlocks(messages, vendor, isOpen);
   const { model, thoughts } = request;
   const own: Own = { model, vendor, prefix, thoughts, vendorBlocks };
   for (const message of messages) {
-    const turn = turnOf(message, own);
+    const sent = sentOf(message, own);
     const last = turns.at(-1);
-    if (turn.content.length === 0) continue;
-    for (const block of turn.content) if (!isReasoning(block)) prefix.add([turn.role, bare(block)]);
-    if (last?.role === 'user' && turn.role === 'user') last.content.push(...turn.content);
-    else if (last?.role === 'assistant' && turn.role === 'assistant') {
-      last.content.push(...turn.content);
-    } else turns.push(turn);
+    if (sent.content.length === 0) continue;
+    for (const block of sent.content)
+      if (!isReasoning(block)) prefix.add(block, () => [sent.role, block]);
+    if (last?.role === 'user' && sent.role === 'user') last.content.push(...sent.content);
+    else if (last?.role === 'assistant' && sent.role === 'assistant')
+      last.content.push(...sent.content);
+    else if (sent.role === 'user') turns.push({ role: 'user', content: [...sent.content] });
+    else turns.push({ ...sent, content: [...sent.content] });
   }
   return { turns, prefix };
 }
 
-/** The block without its cache mark, which moves from request to request. */
-function bare(block: object): object {
-  return { ...block, cache_control: undefined };
+/** The tool without its cache mark. */
+function bare(tool: Anthropic.Tool): object {
+  return { ...tool, cache_control: undefined };
 }
 
 /** Whose thoughts may be sent back, and after which prefix. */
@@ -128,16 +142,15 @@ interface Own {
   readonly vendorBlocks: ReturnType<typeof sendableVendorBlocks>;
 }
 
-function turnOf(message: Message, own: Own): Turn {
-  switch (message.role) {
-    case 'user':
-      return { role: 'user', content: message.blocks.map(userBlock) };
-    case 'tool':
-      return { role: 'user', content: message.results.map(resultBlock) };
-    case 'assistant':
-      return assistantTurn(message, own);
-  }
+function sentOf(message: Message, own: Own): Sent {
+  return message.role === 'assistant' ? assistantTurn(message, own) : userTurn(message);
 }
+
+const userTurn = perObject((message: UserMessage | ToolMessage): Sent => ({
+  role: 'user',
+  content:
+    message.role === 'user' ? message.blocks.map(userBlock) : message.results.map(resultBlock),
+}));
 
 function userBlock(block: { type: 'text'; text: string } | ImageBlock): UserBlock {
   if (block.type === 'text') return { type: 'text', text: block.text };
@@ -156,13 +169,36 @@ function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {
   };
 }
 
-function assistantTurn(message: AssistantMessage, own: Own): Turn {
+/** What a message of the model became last, and under which conditions. */
+const lastSent = new WeakMap<
+  AssistantMessage,
+  { readonly as: string; readonly sent: SentAssistant }
+>();
+
+function assistantTurn(message: AssistantMessage, own: Own): SentAssistant {
   const { model, vendor, prefix, thoughts, vendorBlocks } = own;
   const mustThink = thoughts === 'with-text';
   const isOwn =
     thoughts !== 'omitted' &&
     isSameModel(message.model, model) &&
     message.blocks.every((block) => block.type !== 'reasoning' || prefix.holds(block));
+  const left = message.blocks.map(
+    (block) => block.type !== 'vendor-block' || vendorBlocks.has(block),
+  );
+  const as = JSON.stringify([vendor, isOwn, mustThink, left.every(Boolean) || left]);
+  const known = lastSent.get(message);
+  if (known?.as === as) return known.sent;
+  const sent = builtTurn(message, own, isOwn);
+  lastSent.set(message, { as, sent });
+  return sent;
+}
+
+function builtTurn(
+  message: AssistantMessage,
+  { vendor, thoughts, vendorBlocks }: Own,
+  isOwn: boolean,
+): SentAssistant {
+  const mustThink = thoughts === 'with-text';
   const content = saidOrder(message, vendor).flatMap((block): AssistantBlock[] => {
     switch (block.type) {
       case 'reasoning':

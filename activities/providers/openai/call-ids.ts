@@ -1,5 +1,7 @@
 /** The ids of tool calls as a server takes them. */
 import { createHash } from 'node:crypto';
+import type { ToolCallBlock, ToolResultBlock } from '../../../workflows/core/message';
+import { perObject } from '../request/per-object';
 import { shortenedId } from '../request/transcript-repair';
 import type { ChatDialect } from './chat-dialect';
 
@@ -15,6 +17,13 @@ function nineOf(toolCallId: string): string {
   return [...bytes].map((byte) => letters[byte % letters.length]).join('');
 }
 
+type CallOrResult = Pick<ToolCallBlock | ToolResultBlock, 'toolCallId'>;
+
+const nineOfBlock = perObject(({ toolCallId }: CallOrResult) => nineOf(toolCallId));
+const shortOfBlock = perObject(({ toolCallId }: CallOrResult) =>
+  shortenedId(toolCallId, maxShortLength),
+);
+
 /**
  * The ids of one conversation.
  *
@@ -27,11 +36,12 @@ export class CallIds {
 
   constructor(private readonly form: ChatDialect['callIds'] = 'nine') {}
 
-  /** The id that is sent for a call of the transcript. */
-  sent(toolCallId: string): string {
+  /** The id that is sent for a call of the transcript, or for its result. */
+  sent(block: CallOrResult): string {
+    const { toolCallId } = block;
     const known = this.#ids.get(toolCallId);
     if (known !== undefined) return known;
-    let id = this.#formed(toolCallId);
+    let id = this.form === 'nine' ? nineOfBlock(block) : shortOfBlock(block);
     for (let repeat = 1; this.#taken.has(id); repeat += 1)
       id = this.#formed(`${toolCallId}#${repeat}`);
     this.#ids.set(toolCallId, id);

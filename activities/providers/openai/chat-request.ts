@@ -11,6 +11,7 @@ import type {
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
+import { perObject } from '../request/per-object';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
 import { schemaWithin } from '../request/tool-schema';
@@ -103,16 +104,20 @@ function conversationOf(
   vendor: string,
   dialect: ChatDialect,
 ): { readonly messages: ChatMessage[]; readonly prefix: BoundPrefix } {
-  const prefix = new BoundPrefix();
   const thoughts = returnedThoughts(request, dialect);
   const isForgetful = request.thoughts === 'omitted';
   const ids = new CallIds(dialect.callIds);
+  const prefix = new BoundPrefix(dialect, () => [
+    request.system,
+    request.tools,
+    vendor,
+    request.thoughts,
+  ]);
   const own: Own = { model: request.model, vendor, dialect, thoughts, isForgetful, ids, prefix };
-  prefix.add([request.system, request.tools]);
   const messages = repairTranscript(sendableImages(request.messages, 'chat')).flatMap((message) => {
     const built = messagesOf(message, own);
     if (dialect.thoughts?.as === 'details')
-      for (const each of built) prefix.add({ ...each, reasoning_details: undefined });
+      prefix.add(message, () => built.map((each) => ({ ...each, reasoning_details: undefined })));
     return built;
   });
   return { messages, prefix };
@@ -155,7 +160,7 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
     case 'tool':
       return message.results.map((result) => ({
         role: 'tool',
-        tool_call_id: own.ids.sent(result.toolCallId),
+        tool_call_id: own.ids.sent(result),
         content: result.content,
       }));
   }
@@ -212,6 +217,8 @@ function thoughtText(
   return { [thoughts.field]: texts.length === 0 ? unknownThought : texts.join('\n\n') };
 }
 
+const argumentsOf = perObject(({ input }: ToolCallBlock) => JSON.stringify(input));
+
 function callsOf(
   calls: readonly ToolCallBlock[],
   ownThoughts: readonly ReasoningBlock[],
@@ -219,9 +226,9 @@ function callsOf(
 ): OpenAI.Chat.ChatCompletionMessageFunctionToolCall[] {
   const extras = ownThoughts.flatMap(({ opaque }) => asList(opaque?.['toolCallExtras']));
   return calls.map((call, index) => ({
-    id: ids.sent(call.toolCallId),
+    id: ids.sent(call),
     type: 'function',
-    function: { name: call.name, arguments: JSON.stringify(call.input) },
+    function: { name: call.name, arguments: argumentsOf(call) },
     ...(thoughts?.as === 'call-signatures' ? { extra_content: extraContent(index, extras) } : {}),
   }));
 }

@@ -76,8 +76,22 @@ function toolsOf(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
   }));
 }
 
+/** What a message became last, and whose thoughts were sent. */
+const lastItems = new WeakMap<
+  Message,
+  { readonly vendor: string | undefined; readonly items: readonly Item[] }
+>();
+
 /** `vendor`: whose thoughts are sent; undefined: nobody's. */
-function itemsOf(message: Message, vendor: string | undefined): Item[] {
+function itemsOf(message: Message, vendor: string | undefined): readonly Item[] {
+  const known = lastItems.get(message);
+  if (known?.vendor === vendor && known !== undefined) return known.items;
+  const items = builtItems(message, vendor);
+  lastItems.set(message, { vendor, items });
+  return items;
+}
+
+function builtItems(message: Message, vendor: string | undefined): readonly Item[] {
   switch (message.role) {
     case 'user':
       return [userItem(message)];

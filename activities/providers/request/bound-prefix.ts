@@ -3,27 +3,67 @@ import { createHash } from 'node:crypto';
 import type { ReasoningBlock } from '../../../workflows/core/message';
 import type { ModelReply, ModelRequest } from '../provider';
 import { asText } from '../untrusted-json';
+import { perObject } from './per-object';
 import { noteOf } from './well-formed';
 
 /** Key of a reasoning block under which the digest of its prefix is kept. */
 const prefixKey = 'prefix';
 
+/** What the digest became by a part, and what it was before. */
+interface Link {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** The links of each scope, for as long as the parts live. */
+const linksOf = perObject((_scope: object) => new WeakMap<object, Link>());
+
+/** A part of a prompt: what it was made of, and its form on the wire. */
+interface Part {
+  readonly source: object;
+  readonly sent: () => unknown;
+}
+
 /**
  * Digest of a growing prompt: system prompt, tools and messages, without thoughts and cache marks, which the vendor ignores too.
  *
- * Source: ADR 0016.
+ * Contract: the digest of a part is made of the one before it and the part, only when it is asked for, and only once for the same
+ * source behind the same prompt. In one scope, the same sources in the same sequence are sent in the same form.
+ * Source: ADR 0016, ADR 0050.
  */
 export class BoundPrefix {
-  readonly #hash = createHash('sha256');
+  readonly #links: WeakMap<object, Link>;
+  #digest: string | undefined;
+  #added: Part[] = [];
+
+  constructor(
+    scope: object,
+    private readonly first: () => unknown,
+  ) {
+    this.#links = linksOf(scope);
+  }
 
   /** Adds the next part. */
-  add(part: unknown): void {
-    this.#hash.update(JSON.stringify(part));
+  add(source: object, sent: () => unknown): void {
+    this.#added.push({ source, sent });
   }
 
   /** The digest so far. */
   get digest(): string {
-    return this.#hash.copy().digest('base64url');
+    this.#digest = this.#added.reduce(
+      (before, part) => this.#after(before, part),
+      this.#digest ?? digestOf('', this.first()),
+    );
+    this.#added = [];
+    return this.#digest;
+  }
+
+  #after(before: string, { source, sent }: Part): string {
+    const known = this.#links.get(source);
+    if (known?.before === before) return known.after;
+    const after = digestOf(before, sent());
+    this.#links.set(source, { before, after });
+    return after;
   }
 
   /** False if the thought has another prefix. A thought without a prefix fits. */
@@ -31,6 +71,10 @@ export class BoundPrefix {
     const prefix = asText(opaque?.[prefixKey]);
     return prefix === '' || prefix === this.digest;
   }
+}
+
+function digestOf(before: string, part: unknown): string {
+  return createHash('sha256').update(before).update(JSON.stringify(part)).digest('base64url');
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Width and height of an image, read from the first bytes of its base64 text. */
 import type { ImageBlock } from '../../../workflows/core/message';
+import { perObject } from './per-object';
 
 /** Pixels. */
 export interface ImageSize {
@@ -15,14 +16,17 @@ const headCharacters = 262_144;
  *
  * Contract: never throws; reads no more than the image's first 192 KB.
  */
-export function imageSizeOf({
-  mediaType,
-  data,
-}: Pick<ImageBlock, 'mediaType' | 'data'>): ImageSize | undefined {
-  const bytes = Buffer.from(data.slice(0, headCharacters), 'base64');
-  const size = readers[mediaType](bytes);
-  return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
+export function imageSizeOf(image: Pick<ImageBlock, 'mediaType' | 'data'>): ImageSize | undefined {
+  return sizeRead(image).size;
 }
+
+const sizeRead = perObject(
+  ({ mediaType, data }: Pick<ImageBlock, 'mediaType' | 'data'>): { readonly size?: ImageSize } => {
+    const bytes = Buffer.from(data.slice(0, headCharacters), 'base64');
+    const size = readers[mediaType](bytes);
+    return size !== undefined && size.width > 0 && size.height > 0 ? { size } : {};
+  },
+);
 
 /** How the bytes of each type begin. */
 const signatures: Readonly<Record<ImageBlock['mediaType'], RegExp>> = {

@@ -6,6 +6,7 @@ import type {
   UserMessage,
 } from '../../../workflows/core/message';
 import type { ImageSize } from './image-size';
+import { perObject } from './per-object';
 import { imageSizeOf, isImageOf } from './image-size';
 import type { RequestLimits } from './request-limits';
 import { requestLimitsOf } from './request-limits';
@@ -40,15 +41,15 @@ export function sendableImages(
       image,
       `an older one, and this model takes no more than ${limits.largeImages} images where one is longer than ${limits.manyImagesEdge} pixels`,
     );
-  return problems.size === 0 ? messages : messages.map((message) => withNotices(message, problems));
+  return problems.size === 0 ? messages : messages.map((message) => noticed(message, problems));
 }
 
 /** The images in a message, those of tool results included. */
-export function imagesOf(message: Message): readonly ImageBlock[] {
+export const imagesOf = perObject((message: Message): readonly ImageBlock[] => {
   if (message.role === 'tool') return message.results.flatMap(({ images = [] }) => images);
   if (message.role !== 'user') return [];
   return message.blocks.flatMap((block) => (block.type === 'image' ? [block] : []));
-}
+});
 
 function longEdge(size: ImageSize | undefined): number {
   return size === undefined ? 0 : Math.max(size.width, size.height);
@@ -95,12 +96,25 @@ function resultWithNotices(
   return { ...rest, content: [content, ...notices].join('\n'), images: kept };
 }
 
+/** What became of a message last, and of which problems. */
+const lastNoticed = new WeakMap<Message, { readonly said: string; readonly message: Message }>();
+
+/** `withNotices`, which gives the same object for the same problems. */
+function noticed(message: Message, problems: ReadonlyMap<ImageBlock, string>): Message {
+  const images = imagesOf(message);
+  if (!images.some((image) => problems.has(image))) return message;
+  const said = JSON.stringify(images.map((image) => problems.get(image) ?? null));
+  const known = lastNoticed.get(message);
+  if (known?.said === said) return known.message;
+  const made = withNotices(message, problems);
+  lastNoticed.set(message, { said, message: made });
+  return made;
+}
+
 function withNotices(message: Message, problems: ReadonlyMap<ImageBlock, string>): Message {
   if (message.role === 'tool') {
     const results = message.results.map((result) => resultWithNotices(result, problems));
-    return results.every((result, index) => result === message.results[index])
-      ? message
-      : { ...message, results };
+    return { ...message, results };
   }
   if (message.role !== 'user') return message;
   const blocks = message.blocks.map((block): UserMessage['blocks'][number] => {
@@ -108,7 +122,5 @@ function withNotices(message: Message, problems: ReadonlyMap<ImageBlock, string>
     if (block.type === 'text' || problem === undefined) return block;
     return { type: 'text', text: noticeOf(block, problem) };
   });
-  return blocks.every((block, index) => block === message.blocks[index])
-    ? message
-    : { ...message, blocks };
+  return { ...message, blocks };
 }

@@ -6,6 +6,7 @@ import type { ModelRequest, ToolSpec } from '../provider';
 import { repairTranscript } from './transcript-repair';
 import { isRecord } from '../untrusted-json';
 import { inputSignature } from './input-signature';
+import { perObject } from './per-object';
 import type { WrittenCall } from './written-call';
 import { inputKeys, writtenCall } from './written-call';
 
@@ -66,7 +67,7 @@ function fenced(call: JsonObject): string {
   return `\`\`\`json\n${JSON.stringify(call)}\n\`\`\``;
 }
 
-function asText(message: Message): Message {
+const asText = perObject((message: Message): Message => {
   switch (message.role) {
     case 'user':
       return message;
@@ -85,7 +86,7 @@ function asText(message: Message): Message {
       return { role: 'user', blocks };
     }
   }
-}
+});
 
 function textBlock(text: string): TextBlock {
   return { type: 'text', text };

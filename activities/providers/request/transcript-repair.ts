@@ -7,6 +7,7 @@ import type {
   ToolResultBlock,
   UserMessage,
 } from '../../../workflows/core/message';
+import { perObject } from './per-object';
 import { wellFormedObject, wellFormedText } from './well-formed';
 
 /** The result of a call for which the transcript has none. It claims neither success nor failure. */
@@ -32,7 +33,8 @@ type AssistantBlock = AssistantMessage['blocks'][number];
  * the order of the calls; ids are unique; no text is blank; no message is empty; the first and the last message are not the
  * model's; every string is well formed.
  *
- * Contract: pure; a valid transcript is returned equal. A text stands for a missing result; a result without its call is dropped.
+ * Contract: pure; a valid transcript is returned equal, and what is rebuilt of the same messages is the same objects. A text stands
+ * for a missing result; a result without its call is dropped.
  * With `isOpen` the last message may be the model's: its vendor continues it.
  */
 export function repairTranscript(
@@ -44,29 +46,64 @@ export function repairTranscript(
   const ids = new Set<string>();
   messages.forEach((message, index) => {
     if (message.role === 'user') repaired.push(...repairedUser(message));
-    if (message.role !== 'assistant') return;
-    const { assistant, answers } = repairedAssistant(message, index, takeResult, ids);
-    if (assistant.blocks.length > 0) repaired.push(assistant);
-    if (answers.length > 0) repaired.push({ role: 'tool', results: answers.map(withoutImages) });
-    repaired.push(...answers.flatMap(imagesBehind));
+    if (message.role === 'assistant')
+      repaired.push(...repairedTurn(message, index, takeResult, ids));
   });
   if (repaired[0]?.role !== 'user') repaired.unshift(userText(omittedStartText));
   if (!isOpen && repaired.at(-1)?.role === 'assistant') repaired.push(userText(continueText));
   return repaired;
 }
 
+/** What a message of the model becomes with the results of its calls, where no other call has its ids. */
+interface RepairedTurn {
+  readonly found: readonly (ToolResultBlock | undefined)[];
+  readonly messages: readonly Message[];
+}
+
+const repairedTurns = new WeakMap<AssistantMessage, RepairedTurn>();
+
+const callsOf = perObject(({ blocks }: AssistantMessage): readonly ToolCallBlock[] =>
+  blocks.filter((block) => block.type === 'tool-call'),
+);
+
+/** A message of the model, and the results of its calls behind it. */
+function repairedTurn(
+  message: AssistantMessage,
+  index: number,
+  takeResult: TakeResult,
+  ids: Set<string>,
+): readonly Message[] {
+  const calls = callsOf(message);
+  const found = calls.map(({ toolCallId }) => takeResult(toolCallId, index));
+  const own = new Set(calls.map(({ toolCallId }) => toolCallId));
+  const isUnique = own.size === calls.length && ![...own].some((id) => ids.has(id));
+  const known = isUnique ? repairedTurns.get(message) : undefined;
+  if (known?.found.every((result, at) => result === found[at]) === true) {
+    for (const id of own) ids.add(id);
+    return known.messages;
+  }
+  const messages = rebuiltTurn(message, found, ids);
+  if (isUnique) repairedTurns.set(message, { found, messages });
+  return messages;
+}
+
 /** Takes the result of a call, each at most once, and only from behind the call. */
 type TakeResult = (toolCallId: string, callIndex: number) => ToolResultBlock | undefined;
 
 function resultTaker(messages: readonly Message[]): TakeResult {
-  const left = messages.flatMap((message, index) =>
-    message.role === 'tool' ? message.results.map((result) => ({ index, result })) : [],
-  );
+  const left = new Map<string, { readonly index: number; readonly result: ToolResultBlock }[]>();
+  messages.forEach((message, index) => {
+    if (message.role !== 'tool') return;
+    for (const result of message.results) {
+      const same = left.get(result.toolCallId);
+      if (same === undefined) left.set(result.toolCallId, [{ index, result }]);
+      else same.push({ index, result });
+    }
+  });
   return (toolCallId, callIndex) => {
-    const place = left.findIndex(
-      ({ index, result }) => index > callIndex && result.toolCallId === toolCallId,
-    );
-    return place < 0 ? undefined : left.splice(place, 1)[0]?.result;
+    const same = left.get(toolCallId) ?? [];
+    const place = same.findIndex(({ index }) => index > callIndex);
+    return place < 0 ? undefined : same.splice(place, 1)[0]?.result;
   };
 }
 
@@ -89,27 +126,26 @@ function isBlank(text: string): boolean {
   return text.trim() === '';
 }
 
-function repairedUser(message: UserMessage): readonly UserMessage[] {
+const repairedUser = perObject((message: UserMessage): readonly UserMessage[] => {
   const blocks = message.blocks.flatMap((block): UserMessage['blocks'] => {
     if (block.type === 'image') return [block];
     return isBlank(block.text) ? [] : [{ ...block, text: wellFormedText(block.text) }];
   });
   return blocks.length === 0 ? [] : [{ role: 'user', blocks }];
-}
+});
 
-function repairedAssistant(
+function rebuiltTurn(
   message: AssistantMessage,
-  index: number,
-  takeResult: TakeResult,
+  found: RepairedTurn['found'],
   ids: Set<string>,
-): { assistant: AssistantMessage; answers: readonly ToolResultBlock[] } {
+): readonly Message[] {
   const answers: ToolResultBlock[] = [];
   const kept: AssistantBlock[] = [];
   for (const block of message.blocks) {
     if (block.type === 'tool-call') {
       const call = repairedCall(block, ids);
       kept.push(call);
-      answers.push(resultOf(call, takeResult(block.toolCallId, index)));
+      answers.push(resultOf(call, found[answers.length]));
     } else if (block.type === 'vendor-block') {
       kept.push(block);
     } else if (block.type === 'reasoning' || !isBlank(block.text)) {
@@ -117,8 +153,12 @@ function repairedAssistant(
     }
   }
   // No vendor accepts a message of reasoning alone.
-  const blocks = kept.every((block) => block.type === 'reasoning') ? [] : kept;
-  return { assistant: { ...message, blocks }, answers };
+  const isReasoningAlone = kept.every((block) => block.type === 'reasoning');
+  return [
+    ...(isReasoningAlone ? [] : [{ ...message, blocks: kept }]),
+    ...(answers.length > 0 ? [{ role: 'tool', results: answers.map(withoutImages) } as const] : []),
+    ...answers.flatMap(imagesBehind),
+  ];
 }
 
 function repairedCall(call: ToolCallBlock, ids: Set<string>): ToolCallBlock {

@@ -48,6 +48,7 @@ export function sendableVendorBlocks(
   const sendable = new Set<VendorBlock>();
   let turn: VendorBlock[] = [];
   const endTurn = (isLast: boolean): void => {
+    if (turn.length === 0) return;
     const open = openUsesOf(turn);
     const uses = new Set(turn.map(({ content }) => asText(content['id'])));
     for (const block of turn) {

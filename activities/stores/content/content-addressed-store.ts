@@ -35,10 +35,10 @@ import {
   initialHealth,
   withoutProbeOf,
 } from './health-record';
-import { parseMessages } from './message-shape';
 import type { SweepOptions, SweepResult } from './sweep';
 import { byStart, parseIntent, toolRecord } from './tool-records';
 import { sweep } from './sweep';
+import { Transcripts } from './transcripts';
 import { storeCorrupt } from '../store-errors';
 import type { StoreLimits } from '../store-limits';
 import { WriteBatch } from './write-batch';
@@ -53,12 +53,14 @@ export class ContentAddressedStore implements Store {
   readonly patterns: PatternStore;
   readonly #database: SqlDatabase;
   readonly #rows: ContentRows;
+  readonly #transcripts: Transcripts;
   readonly #limits: StoreLimits;
 
   constructor(database: SqlDatabase, limits: StoreLimits) {
     this.patterns = new PatternStore(database);
     this.#database = database;
     this.#rows = new ContentRows(database);
+    this.#transcripts = new Transcripts(this.#rows, database.label);
     this.#limits = limits;
   }
 
@@ -75,8 +77,7 @@ export class ContentAddressedStore implements Store {
       label: this.label,
       rows: this.#rows,
       limits: this.#limits,
-      load: (head) => this.loadTranscript(head),
-      verified: (row, expected) => this.#verifiedMessages(row, expected),
+      transcripts: this.#transcripts,
       outcomeIn: (key, row) => {
         const record = this.#toolRecord(key, row);
         if (record.type === 'finished') return record.outcome;
@@ -91,16 +92,7 @@ export class ContentAddressedStore implements Store {
 
   async loadTranscript(head: Head): Promise<readonly Message[]> {
     this.#requireHash(head);
-    const rows = new Map<Head, NodeRow>();
-    for (const row of await this.#rows.selectChain(head)) rows.set(row.hash, row);
-    const newestFirst: (readonly Message[])[] = [];
-    for (let at: Head | undefined = head; at !== undefined;) {
-      const row = rows.get(at);
-      if (row === undefined) throw storeCorrupt(this.label, `transcript node ${at} is missing`);
-      newestFirst.push(this.#verifiedMessages(row, at));
-      at = row.parent;
-    }
-    return newestFirst.reverse().flat();
+    return this.#transcripts.load(head);
   }
 
   putBlob(content: Buffer | string): Promise<ContentHash> {
@@ -252,17 +244,6 @@ export class ContentAddressedStore implements Store {
     const foreseen = update(rows.get(routeHash));
     if (foreseen.row === undefined) return foreseen.health;
     return (await this.#rows.updateHealth(routeHash, update)).health;
-  }
-
-  #verifiedMessages(row: NodeRow, expected: Head = row.hash): readonly Message[] {
-    const { hash, parent, messages: json } = row;
-    if (hash !== expected || nodeHash(parent, json) !== hash) {
-      throw storeCorrupt(this.label, `the content of transcript node ${expected} was changed`);
-    }
-    const messages = parseMessages(json);
-    if (messages !== undefined) return messages;
-    const reason = `transcript node ${hash} holds no messages that this version knows`;
-    throw storeCorrupt(this.label, reason);
   }
 
   async #manifest(hash: ContentHash): Promise<BlobManifest> {

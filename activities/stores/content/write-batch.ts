@@ -8,16 +8,14 @@ import { payloadTooDeep, payloadTooLarge, storeCorrupt } from '../store-errors';
 import { maxOutcomeBytes, type StoreLimits } from '../store-limits';
 import { chunkBytes, chunksPerBatch, cutBlob, manifestText, type Chunk } from './blob-manifest';
 import { outcomeSum } from './tool-records';
+import type { Transcripts } from './transcripts';
 
 /** What a batch needs of its store. */
 export interface BatchPlace {
   readonly label: string;
   readonly rows: ContentRows;
   readonly limits: StoreLimits;
-  /** As `Store.loadTranscript`. */
-  readonly load: (head: Head) => Promise<readonly Message[]>;
-  /** The messages of a row. Errors: `store_corrupt` if they are not what its name says. */
-  readonly verified: (row: NodeRow, expected: Head) => readonly Message[];
+  readonly transcripts: Transcripts;
   /** The outcome in a row. Errors: `store_corrupt` if it was changed, or holds none. */
   readonly outcomeIn: (key: string, row: ToolRow | undefined) => string;
 }
@@ -50,9 +48,9 @@ export class WriteBatch implements StoreBatch {
 
   async loadTranscript(head: Head): Promise<readonly Message[]> {
     const row = this.#nodes.find(({ hash }) => hash === head);
-    if (row === undefined) return this.#place.load(head);
+    if (row === undefined) return this.#place.transcripts.load(head);
     const before = row.parent === undefined ? [] : await this.loadTranscript(row.parent);
-    return [...before, ...this.#place.verified(row, head)];
+    return [...before, ...this.#place.transcripts.verified(row, head)];
   }
 
   async putBlob(content: Buffer | string): Promise<ContentHash> {
@@ -95,16 +93,18 @@ export class WriteBatch implements StoreBatch {
   async #write(
     outcome?: NonNullable<Parameters<ContentRows['write']>[0]['outcome']>,
   ): Promise<ToolRow | undefined> {
-    const { label, rows, verified } = this.#place;
+    const { label, rows, transcripts } = this.#place;
     const nodes = this.#nodes.splice(0);
     const [chunks, blobs] = [this.#chunks.splice(0), this.#blobs.splice(0)];
     if (outcome === undefined && nodes.length + blobs.length === 0) return undefined;
     const written = await rows.write({ nodes, chunks, blobs, ...(outcome && { outcome }) });
     written.nodes.forEach((insertion, at) => {
-      const { hash = '', parent } = nodes[at] ?? {};
-      if (insertion.type === 'present') verified(insertion.row, hash);
+      const node = nodes[at];
+      if (node === undefined) return;
+      if (insertion.type === 'present') transcripts.verified(insertion.row, node.hash);
       if (insertion.type === 'parent-missing')
-        throw storeCorrupt(label, `transcript node ${String(parent)} is missing`);
+        throw storeCorrupt(label, `transcript node ${String(node.parent)} is missing`);
+      transcripts.stored(node);
     });
     return written.tool;
   }

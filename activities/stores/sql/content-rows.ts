@@ -102,9 +102,9 @@ const chainSql = `
     SELECT hash, parent FROM @nodes WHERE hash = ?
     UNION
     SELECT nodes.hash, nodes.parent FROM @nodes AS nodes JOIN chain ON nodes.hash = chain.parent
-  )
+  ), newest(hash) AS (SELECT hash FROM chain LIMIT ?)
   SELECT {nodes.hash}, {nodes.parent}, {nodes.messages}
-  FROM chain JOIN @nodes AS nodes ON nodes.hash = chain.hash`;
+  FROM newest JOIN @nodes AS nodes ON nodes.hash = newest.hash`;
 
 /** A write that finds the row makes it young; it waits for a sweep of the row, or the sweep for it. */
 const touchOnConflict = 'ON CONFLICT (hash) DO UPDATE SET touched_ms = excluded.touched_ms';
@@ -190,9 +190,9 @@ export class ContentRows {
     });
   }
 
-  /** The rows from `head` to the first node, in any order; ends at a missing parent. */
-  async selectChain(head: Head): Promise<readonly NodeRow[]> {
-    return (await this.#select(chainSql, [head])).map(nodeRow);
+  /** `most` rows from `head` towards the first node, in any order; ends at a missing parent. */
+  async selectChain(head: Head, most: number): Promise<readonly NodeRow[]> {
+    return (await this.#select(chainSql, [head, most])).map(nodeRow);
   }
 
   /** Makes a blob that is there as young as one that is written now; false if it is not there. */
@@ -296,7 +296,7 @@ export class ContentRows {
     throw storeMismatch(label, reason, 'Restore the former database, or restart the worker.');
   }
 
-  #select(sql: string, values: readonly string[]): Promise<readonly SqlRow[]> {
+  #select(sql: string, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
     return this.database.read((query: SqlQuery) => query(sql, values));
   }
 }
