@@ -18,6 +18,7 @@ import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { defined } from '../workflows/core/json';
 import { runConfigJson } from './definitions/run-config';
+import { storeRunFacts } from './definitions/run-facts';
 import { allowanceOf, checkBudget, checkPriced } from './definitions/check-budget';
 import type { Store } from './stores/store';
 import { isJsonObject } from './tools/input-schema';
@@ -238,6 +239,7 @@ export async function prepareRun(
       }),
     ),
   );
+  const run = await storeRunFacts(store, input, definition);
   return {
     head,
     ...defined({ spend }),
@@ -246,6 +248,7 @@ export async function prepareRun(
       flags: input.flags,
       definition,
       storeId: store.id,
+      ...defined({ run }),
       firstTokens: countAllTokens([agent.system, JSON.stringify(agent.tools), goal].join('\n')),
       completion,
       chain,

@@ -1,6 +1,7 @@
 /** What the activities of one worker share: its store, its agents, and the definitions they were started with. */
 import type { Activities } from '../../workflows/core/activities';
 import type { ContentHash } from '../../workflows/core/message';
+import type { RunFacts } from '../../workflows/core/run/ports';
 import type { AgentCatalog, ResolvedAgent } from './agent-catalog';
 import type { Approver } from './approvers';
 import { InfraException } from '../lifecycle/infra-exception';
@@ -20,6 +21,8 @@ export interface ActivityDeps extends FeatureHooks {
   readonly approvers?: readonly Approver[];
   /** Definitions read so far, by hash; content-addressed, so never stale. */
   readonly definitions: Map<ContentHash, RunConfig>;
+  /** Facts of runs read so far, likewise. */
+  readonly runs: Map<ContentHash, RunFacts>;
 }
 
 /** An optional feature: one entry of the list in `activities/index.ts`. No other room imports its room. */

@@ -183,6 +183,18 @@ export interface RunToolInput
   /** Digest of the action that a person may have approved: the call runs only if it still is that action. */
   readonly approvedDigest?: ContentHash;
   readonly lineage?: Lineage;
+  /** Blob with the run's facts: history has it in place of them (`SentToolCall`). */
+  readonly run?: ContentHash;
+}
+
+/** The same in history: the facts of the run are in the store. */
+export interface SentToolCall extends Omit<
+  RunToolInput,
+  'storeId' | 'definition' | 'idempotencyKey' | 'lineage'
+> {
+  readonly run: ContentHash;
+  /** Absent: as the call's id says. */
+  readonly iteration?: number;
 }
 
 /** What the loop detector knows of a result. */
