@@ -47,7 +47,7 @@ const defaultShutdownGraceMs = 10_000;
 /** Half of a history's events contain the build id; the SDK's default is a hash of 64 digits (ADR 0052). */
 const buildIdDigits = 8;
 /** Characters of the host's name in the identity: ten events of each iteration contain it. The end of a pod's name tells it apart. */
-const hostChars = 20;
+const hostChars = 12;
 /** After the grace: time for activities to clean up before `run()` rejects. */
 const shutdownForceExtraMs = 10_000;
 /**
