@@ -3,12 +3,17 @@ import type {
   CallModelInput,
   CallModelResult,
   ModelCallHeldBack,
+  SentModelCall,
+  SentReply,
 } from '../workflows/core/model-call/ports';
+import { sentReply } from '../workflows/core/model-call/sent-call';
+import { usualBounds } from '../workflows/core/context/size';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
 import { defined } from '../workflows/core/json';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
+import { loadModelCall } from './definitions/run-facts';
 import type { MeasuredCall } from './measure/call-measure';
 import { countOfCall, measureCall } from './measure/call-measure';
 import { checkRequest, outputRoom, measureParts } from './context/request-check';
@@ -94,12 +99,13 @@ async function callRoute(
   deps: ActivityDeps,
   input: CallModelInput,
   attempting: Attempting,
-): Promise<CallModelResult | ModelCallHeldBack> {
+): Promise<SentReply | ModelCallHeldBack> {
   const store = storeOf(deps, input.storeId);
   const loaded = await loadDefinition(deps, input.definition);
   const route = routeOf(loaded, input);
   const givenUp = tooManyLost(attempting, routeName(route), loaded.config.limits);
   if (givenUp !== undefined) throw givenUp;
+  const bounds = input.bounds ?? usualBounds(route, loaded.config.compaction);
   const isTextProtocol = route.toolProtocol === 'text';
   const provider = providerOf(deps, route.provider);
   // Written with the reply: until then the call's input holds it.
@@ -111,16 +117,16 @@ async function callRoute(
   const asked = requestOf(input, definition, messages, attempting.memory);
   const call: MeasuredCall = { request: asked, route: routeName(route), provider, input };
   const measure = measureCall(call);
-  const maxOutputTokens = outputRoom(asked.maxOutputTokens, measure, input);
+  const maxOutputTokens = outputRoom(asked.maxOutputTokens, measure, bounds);
   // However this attempt ends, the lost attempts before it have sent the same request.
   attempting.meter.chargeLost({ measure, price: route.price, maxOutputTokens });
-  const { parts, isTooLarge } = checkRequest(call, measure, input, config.compaction);
+  const { parts, isTooLarge } = checkRequest(call, measure, bounds, config.compaction);
   if (isTooLarge && parts !== undefined) {
     await batch.commit();
     return { headBefore, heldBack: parts, ...attempting.meter.spent() };
   }
   await deps.learning?.record(store, config, messages, input.endedErrors ?? []);
-  const take = async (reply: ModelReply): Promise<CallModelResult> => {
+  const take = async (reply: ModelReply): Promise<SentReply> => {
     const { vendor } = provider;
     const requireCall = config.completion === 'tool';
     const arrival = { reply, headBefore, vendor, isTextProtocol, requireCall, maxOutputTokens };
@@ -128,7 +134,7 @@ async function callRoute(
     await batch.commit();
     const { failures } = attempting.memory;
     const { usage } = judgeUsage(reply, { measure, price: route.price, maxOutputTokens });
-    return {
+    const whole: CallModelResult = {
       ...taken,
       usage,
       contextTokens: promptTokensOf(usage),
@@ -138,6 +144,7 @@ async function callRoute(
       ...(definition.outputs.size > 0 ? { offersReadOutput: true } : {}),
       ...(failures.length === 0 ? {} : { healedRetries: failures }),
     };
+    return sentReply(whole, input);
   };
   const parked = await parkedReply(store, attempting.memory);
   if (parked !== undefined) return take(parked);
@@ -163,7 +170,9 @@ async function callRoute(
  */
 export async function callModel(
   deps: ActivityDeps,
-  input: CallModelInput,
-): Promise<CallModelResult | ModelCallHeldBack> {
-  return withAttempts(input.allowance, (attempting) => callRoute(deps, input, attempting));
+  sent: CallModelInput | SentModelCall,
+): Promise<SentReply | ModelCallHeldBack> {
+  return withAttempts(sent.allowance, async (attempting) =>
+    callRoute(deps, await loadModelCall(deps, sent), attempting),
+  );
 }

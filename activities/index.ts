@@ -64,6 +64,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
       clock: config.clock ?? Date.now,
       ...defined({ approvers }),
       definitions: new Map(),
+      runs: new Map(),
     },
   );
   deps.subagents?.check(catalog.agents);

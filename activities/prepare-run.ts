@@ -19,6 +19,7 @@ import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { defined } from '../workflows/core/json';
 import { runConfigJson } from './definitions/run-config';
+import { storeRunFacts } from './definitions/run-facts';
 import { allowanceOf, checkBudget, checkPriced } from './definitions/check-budget';
 import type { Store } from './stores/store';
 import { isJsonObject } from './tools/input-schema';
@@ -243,6 +244,7 @@ export async function prepareRun(
       }),
     ),
   );
+  const facts = await storeRunFacts(store, input, definition);
   return {
     head,
     ...defined({ spend }),
@@ -251,6 +253,7 @@ export async function prepareRun(
       flags: input.flags,
       definition,
       storeId: store.id,
+      ...defined({ run: facts }),
       firstTokens: countAllTokens([system, JSON.stringify(agent.tools), goal].join('\n')),
       completion,
       chain,

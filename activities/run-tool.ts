@@ -9,9 +9,11 @@ import type {
   ResultIdentity,
   RunToolInput,
   RunToolResult,
+  SentToolCall,
 } from '../workflows/core/tools/ports';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
+import { loadToolCall } from './definitions/run-facts';
 import { withHeartbeat } from './lifecycle/activity-lifecycle';
 import { afterEarlierAttempt, countedAttempt } from './tool-call/attempts';
 import type { EarlierAnswer } from './tool-call/earlier-runs';
@@ -258,7 +260,10 @@ function advised({ config }: RunDefinition, execution: Execution, value: JsonObj
  * followed starts nothing (ADR 0031). A local activity that gives no result leaves the call to an ordinary one (ADR 0051).
  * Errors: ApplicationFailure with a system failure code, `worker_lost` of an attempt that no longer counts; everything that the model can correct is in the result.
  */
-export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<RunToolResult> {
+export async function runTool(
+  deps: ActivityDeps,
+  sent: RunToolInput | SentToolCall,
+): Promise<RunToolResult> {
   let progress = '';
   const { attempt } = Context.current().info;
   const { beat, reportingEnd, lostWorkers } = countedAttempt();
@@ -268,14 +273,15 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
   return withHeartbeat(
     () => beat(progress),
     (isGivenUp) =>
-      reportingEnd(() =>
-        afterEarlierAttempt(
+      reportingEnd(async () => {
+        const input = await loadToolCall(deps, sent);
+        return afterEarlierAttempt(
           `${input.storeId} ${input.idempotencyKey}`,
           attempt,
           isGivenUp,
           (stop) => runAttempt(deps, input, { ...stop, isGivenUp, lostWorkers, show }),
-        ),
-      ),
+        );
+      }),
     // A heartbeat of a call that has nothing to tell yet would only be billed.
     'later',
   );

@@ -1,4 +1,5 @@
 /** Makes a Temporal worker that runs Holdfast's workflow and activities. */
+import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
@@ -19,7 +20,7 @@ export interface CreateWorkerOptions {
   readonly namespace?: string;
   /** Default `holdfast`. */
   readonly taskQueue?: string;
-  /** Version of the deployed code, shown in the Web UI. Default `unversioned`. */
+  /** Version of the deployed code, shown in the Web UI. Default: 8 characters of a hash of the workflow code. */
   readonly buildId?: string;
   /** File that exports the workflows; default: Holdfast's own. */
   readonly workflowsPath?: string;
@@ -43,8 +44,10 @@ export interface CreateWorkerOptions {
 const defaultMaxConcurrentActivities = 50;
 /** Activities get this long to end by themselves after SIGTERM, then their cancellation signal. */
 const defaultShutdownGraceMs = 10_000;
-/** Short, since half of a history's events contain it; the SDK's default is a hash of 64 digits. */
-const defaultBuildId = 'unversioned';
+/** Half of a history's events contain the build id; the SDK's default is a hash of 64 digits (ADR 0052). */
+const buildIdDigits = 8;
+/** Characters of the host's name in the identity: ten events of each iteration contain it. The end of a pod's name tells it apart. */
+const hostChars = 12;
 /** After the grace: time for activities to clean up before `run()` rejects. */
 const shutdownForceExtraMs = 10_000;
 /**
@@ -80,6 +83,16 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   }
 }
 
+/** Process and machine, short: `412@web-7c9d8`. */
+function workerIdentity(): string {
+  const [host = ''] = hostname().split('.');
+  return `${process.pid}@${host.slice(-hostChars)}`;
+}
+
+function buildIdOf(code: string): string {
+  return createHash('sha256').update(code).digest('hex').slice(0, buildIdDigits);
+}
+
 function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOptions {
   const shutdownGraceMs = options.shutdownGraceMs ?? defaultShutdownGraceMs;
   const heartbeatIntervalMs = options.heartbeatIntervalMs ?? defaultHeartbeatIntervalMs;
@@ -87,7 +100,7 @@ function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOp
     connection: options.connection,
     namespace: options.namespace ?? 'default',
     taskQueue: options.taskQueue ?? defaultTaskQueue,
-    identity: `holdfast-${process.pid}@${hostname()}`,
+    identity: workerIdentity(),
     activities: options.activities,
     workflowBundle: { code },
     maxConcurrentActivityTaskExecutions:
@@ -99,7 +112,7 @@ function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOp
     maxHeartbeatThrottleInterval: heartbeatIntervalMs,
     defaultHeartbeatThrottleInterval: heartbeatIntervalMs,
     workerDeploymentOptions: {
-      version: { deploymentName: 'holdfast', buildId: options.buildId ?? defaultBuildId },
+      version: { deploymentName: '', buildId: options.buildId ?? buildIdOf(code) },
       useWorkerVersioning: false,
     },
   };

@@ -1,6 +1,7 @@
 /** What the result and the failure of each activity become: for the workflow and for the client's fold of history. */
 import { ActivityFailure, CancelledFailure } from '@temporalio/common';
-import type { ModelCallHeldBack } from './core/model-call/ports';
+import type { ModelCallHeldBack, SentReply } from './core/model-call/ports';
+import { wholeReply } from './core/model-call/sent-call';
 import type { ActivityCommand, UnstampedEvent } from './core/run/protocol';
 import { activityTable, prepareCallId } from './core/run/protocol';
 import { failureFromActivity } from './failure-from-activity';
@@ -25,9 +26,18 @@ function identityOf(command: ActivityCommand): object {
 /** The event of an activity's result. Contract: `result` is what the activity of this command returned. */
 export function completedEvent(command: ActivityCommand, result: unknown): UnstampedEvent {
   const { completed } = activityTable[command.type];
-  const isHeldBack = (result as Partial<ModelCallHeldBack> | undefined)?.heldBack !== undefined;
-  const type = isHeldBack ? 'model-call-held-back' : completed;
-  return { type, ...identityOf(command), result } as UnstampedEvent;
+  const identity = identityOf(command);
+  if (command.type !== 'call-model')
+    return { type: completed, ...identity, result } as UnstampedEvent;
+  // Written by the activity `callModel`; history is its record.
+  const reply = result as SentReply | ModelCallHeldBack;
+  return 'heldBack' in reply
+    ? ({ type: 'model-call-held-back', ...identity, result: reply } as UnstampedEvent)
+    : ({
+        type: completed,
+        ...identity,
+        result: wholeReply(reply, command.input),
+      } as UnstampedEvent);
 }
 
 /** The event of an activity's failure. */

@@ -6,10 +6,13 @@ import {
 } from '@temporalio/workflow';
 import type { ActivityOptions } from '@temporalio/workflow';
 import { activityIdOf, endsLocalCall } from './activity-events';
+import { runKey } from './run-key';
 import type { Activities } from './core/activities';
 import type { RecordObservationsInput } from './core/learning/ports';
+import { sentModelCall } from './core/model-call/sent-call';
 import type { ActivityCommand } from './core/run/protocol';
 import { activityTable } from './core/run/protocol';
+import { sentToolCall } from './core/tools/lineage';
 import { flagNames } from './flags';
 import { shortened } from './core/shortened';
 
@@ -84,15 +87,27 @@ interface AnyActivity {
   executeWithOptions(options: ActivityOptions, args: readonly [unknown]): Promise<unknown>;
 }
 
+/** The input as history has it: what is the same in every call of the run is in the store (ADR 0052). */
+function sentInput(command: ActivityCommand): unknown {
+  switch (command.type) {
+    case 'prepare-run':
+      return { ...command.input, flags: flagNames, runKey: runKey() };
+    case 'call-model':
+      return sentModelCall(command.input);
+    case 'run-tool':
+      return sentToolCall(command.input);
+    default:
+      return command.input;
+  }
+}
+
 /** Starts the activity of a command. */
 export function startActivity(command: ActivityCommand): Promise<unknown> {
   // The table pairs each command with its activity, which TypeScript cannot follow over a union.
   const activity = activities[activityTable[command.type].name] as AnyActivity;
-  const input =
-    command.type === 'prepare-run' ? { ...command.input, flags: flagNames } : command.input;
   return activity.executeWithOptions(
     { activityId: activityIdOf(command), summary: summaryOf(command), ...limitsOf(command) },
-    [input],
+    [sentInput(command)],
   );
 }
 

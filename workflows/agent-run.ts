@@ -19,6 +19,7 @@ import { initialTransition, transition } from './core/run/transition';
 import { createCommandExecutor } from './execute-command';
 import { checkRunInput } from './invalid-input';
 import { registerMessageHandlers } from './message-handlers';
+import { runKey } from './run-key';
 import { createRunVisibility } from './run-visibility';
 
 function stamp(event: UnstampedEvent): RunEvent {
@@ -34,9 +35,8 @@ function begin(input: AgentRunInput): Transition {
   const atMs = Date.now();
   if (input.state !== undefined)
     return transition(restoreRunState(input.state), { type: 'segment-started', atMs });
-  const { workflowId, firstExecutionRunId } = workflowInfo();
-  const runKey = `${workflowId}/${firstExecutionRunId}`;
-  return initialTransition({ type: 'run-started', atMs, runKey, request: input.request });
+  const { request } = input;
+  return initialTransition({ type: 'run-started', atMs, runKey: runKey(), request });
 }
 
 /**

@@ -24,10 +24,9 @@ export interface CheckedRequest {
 export function checkRequest(
   call: MeasuredCall,
   whole: RequestMeasure,
-  { bounds }: Pick<CallModelInput, 'bounds'>,
+  bounds: ContextBounds,
   config: CompactionConfig,
 ): CheckedRequest {
-  if (bounds === undefined) return { isTooLarge: false };
   const { maxBytes = Infinity, warnTokens } = bounds;
   const isNear = whole.tokens >= warnTokens || whole.bytes > maxBytes;
   if (!isNear && brokenLimit(call, whole) === undefined) return { isTooLarge: false };
@@ -58,9 +57,8 @@ const estimateMargin = 1.05;
 export function outputRoom(
   wantedTokens: number,
   whole: RequestMeasure,
-  { bounds }: Pick<CallModelInput, 'bounds'>,
+  bounds: ContextBounds,
 ): number {
-  if (bounds === undefined) return wantedTokens;
   const left = bounds.windowTokens - Math.ceil(whole.tokens * estimateMargin);
   return Math.min(wantedTokens, Math.max(left, bounds.reserveTokens));
 }

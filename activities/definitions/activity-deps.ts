@@ -2,6 +2,7 @@
 import { asyncLocalStorage } from '@temporalio/activity';
 import type { Activities } from '../../workflows/core/activities';
 import type { ContentHash } from '../../workflows/core/message';
+import type { RunFacts } from '../../workflows/core/run/ports';
 import type { AgentCatalog, ResolvedAgent } from './agent-catalog';
 import type { Approver } from './approvers';
 import { InfraException } from '../lifecycle/infra-exception';
@@ -21,6 +22,8 @@ export interface ActivityDeps extends FeatureHooks {
   readonly approvers?: readonly Approver[];
   /** Definitions read so far, by hash; content-addressed, so never stale. */
   readonly definitions: Map<ContentHash, RunConfig>;
+  /** Facts of runs read so far, likewise. */
+  readonly runs: Map<ContentHash, RunFacts>;
 }
 
 /** An optional feature: one entry of the list in `activities/index.ts`. No other room imports its room. */

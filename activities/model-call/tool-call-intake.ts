@@ -1,5 +1,6 @@
 /** Turns the raw tool calls of a reply into calls that can run, or into errors that the model can correct. */
 import { setImmediate as turn } from 'node:timers/promises';
+import { toolCallIdOf } from '../../workflows/core/tools/lineage';
 import type { AgentError } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
@@ -315,7 +316,7 @@ export async function takeToolCalls(
   for (const [index, raw] of calls.slice(0, maxCallsPerReply + 1).entries()) {
     const context: ApprovalContext = {
       tool: raw.name,
-      toolCallId: `${ids.idPrefix}_${ids.iteration}_${index}`,
+      toolCallId: toolCallIdOf(ids, index),
       ...run,
       iteration: ids.iteration,
     };

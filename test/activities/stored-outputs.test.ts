@@ -5,7 +5,12 @@ import { z } from 'zod';
 import type { Activities } from '../../workflows/core/activities';
 import type { AgentError } from '../../workflows/core/failure';
 import type { Head, Message } from '../../workflows/core/message';
-import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
+import type {
+  CallModelResult,
+  ModelCallHeldBack,
+  SentReply,
+} from '../../workflows/core/model-call/ports';
+import { wholeReply } from '../../workflows/core/model-call/sent-call';
 import type { RunToolResult } from '../../workflows/core/tools/ports';
 import { createActivities } from '../../activities/index';
 import { storedOutputs } from '../../activities/tool-call/stored-outputs';
@@ -91,11 +96,11 @@ async function callAfter(at: World, messages: readonly Message[]): Promise<CallM
   const { activities, storeId, definition } = at;
   const head = messages.length === 0 ? at.head : await stored.store.appendNode(at.head, messages);
   const input = { storeId, definition, head, routeIndex: 0, iteration: 1, idPrefix: 'run' };
-  const called: CallModelResult | ModelCallHeldBack = await new MockActivityEnvironment().run(() =>
+  const called: SentReply | ModelCallHeldBack = await new MockActivityEnvironment().run(() =>
     activities.callModel(input),
   );
   if ('heldBack' in called) throw new Error('the request fits');
-  return called;
+  return wholeReply(called, input);
 }
 
 async function runTool(at: World, name: string, ref: string): Promise<RunToolResult> {

@@ -62,6 +62,12 @@ function proposed(input: CallModelInput, call: ScriptedCall, index: number): Pro
   };
 }
 
+/** An input as the workflow gives it to a run without stored facts, as those of a script are. */
+function whole<Input extends object>(input: Input): Extract<Input, { storeId: string }> {
+  if (!('storeId' in input)) throw new Error('scripted runs have no stored facts');
+  return input as Extract<Input, { storeId: string }>;
+}
+
 /** Activities that follow the script. */
 function scriptedActivities(script: Script): Activities {
   let heads = 0;
@@ -93,7 +99,8 @@ function scriptedActivities(script: Script): Activities {
         },
       };
     },
-    async callModel(input): Promise<CallModelResult> {
+    async callModel(sent): Promise<CallModelResult> {
+      const input = whole(sent);
       const nth = (calls.get(input.iteration) ?? 0) + 1;
       calls.set(input.iteration, nth);
       const reply = await script.model(input, nth);
@@ -111,7 +118,8 @@ function scriptedActivities(script: Script): Activities {
     },
     compact: () => Promise.reject(new Error('no script compacts')),
     planRecovery: () => Promise.reject(infra('worker_lost', 'these runs are never stuck')),
-    async runTool(input): Promise<RunToolResult> {
+    async runTool(sent): Promise<RunToolResult> {
+      const input = whole(sent);
       const result = (await script.tool?.(input)) ?? {};
       return {
         result: `blob-${input.toolCallId}`,

@@ -75,6 +75,6 @@ it('shows its build id and process in the history', async () => {
   const { events } = await handle.fetchHistory();
   const completed = events?.find((event) => event.workflowTaskCompletedEventAttributes);
   const attributes = completed?.workflowTaskCompletedEventAttributes;
-  expect(attributes?.identity).toContain(`holdfast-${worker.pid}@`);
+  expect(attributes?.identity).toMatch(new RegExp(`^${worker.pid}@.{1,12}$`));
   expect(JSON.stringify(attributes)).toContain('fixture-1');
 });

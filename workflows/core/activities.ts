@@ -1,12 +1,17 @@
 /** All activities of a run, as the workflow calls them and the worker implements them. */
 import type { CompactInput, CompactResult } from './context/ports';
 import type { ExtractionReport, RecordObservationsInput } from './learning/ports';
-import type { CallModelInput, CallModelResult, ModelCallHeldBack } from './model-call/ports';
+import type {
+  CallModelInput,
+  ModelCallHeldBack,
+  SentModelCall,
+  SentReply,
+} from './model-call/ports';
 import type { CheckEditInput, CheckEditResult } from './people/ports';
 import type { NotifyInput, NotifyResult } from './notifications/ports';
 import type { PlanRecoveryInput, PlanRecoveryResult } from './recovery/ports';
 import type { PrepareRunInput, PrepareRunResult } from './run/ports';
-import type { RunToolInput, RunToolResult } from './tools/ports';
+import type { RunToolInput, RunToolResult, SentToolCall } from './tools/ports';
 
 /** The activities of a run. */
 export interface Activities {
@@ -15,11 +20,11 @@ export interface Activities {
   /** @internal */
   prepareRun(input: PrepareRunInput): Promise<PrepareRunResult>;
   /** @internal */
-  callModel(input: CallModelInput): Promise<CallModelResult | ModelCallHeldBack>;
+  callModel(input: CallModelInput | SentModelCall): Promise<SentReply | ModelCallHeldBack>;
   /** @internal */
   compact(input: CompactInput): Promise<CompactResult>;
   /** @internal */
-  runTool(input: RunToolInput): Promise<RunToolResult>;
+  runTool(input: RunToolInput | SentToolCall): Promise<RunToolResult>;
   /** @internal */
   checkEdit(input: CheckEditInput): Promise<CheckEditResult>;
   /** @internal */

@@ -41,10 +41,29 @@ function leastReserve(windowTokens: number, wantedTokens: number): number {
 }
 
 /**
- * What a request to this route may hold.
+ * What a request to this route may hold, as long as no vendor has taught the run otherwise.
  *
  * Source: R-CTX-2, R-CTX-3.
  */
+export function usualBounds(
+  route: Pick<RouteConfig, 'windowTokens' | 'maxOutputTokens'>,
+  { warnShare, compactShare }: CompactionConfig,
+  isLeast = false,
+): ContextBounds {
+  const { windowTokens, maxOutputTokens: wanted } = route;
+  const reserveTokens = isLeast
+    ? leastReserve(windowTokens, wanted)
+    : Math.min(wanted, Math.floor(windowTokens * greatestReserveShare));
+  const usable = Math.max(0, Math.floor((windowTokens - reserveTokens) * usableShare));
+  return {
+    windowTokens,
+    reserveTokens,
+    warnTokens: Math.min(usable, Math.floor(windowTokens * warnShare)),
+    compactTokens: Math.min(usable, Math.floor(windowTokens * compactShare)),
+  };
+}
+
+/** What a request to this route may hold. */
 export function contextBounds(
   state: Sized,
   route: RouteConfig,
@@ -52,22 +71,20 @@ export function contextBounds(
 ): ContextBounds {
   const { context } = state;
   const name = routeName(route);
-  const { warnShare, compactShare } = compactionOf(state);
-  const windowTokens = Math.min(route.windowTokens, context.windows[name] ?? Infinity);
-  const wanted = state.next.maxOutputTokens ?? route.maxOutputTokens;
-  const isLeast = reserve === 'least' || context.lowered.includes(name);
-  const reserveTokens = isLeast
-    ? leastReserve(windowTokens, wanted)
-    : Math.min(wanted, Math.floor(windowTokens * greatestReserveShare));
-  const usable = Math.max(0, Math.floor((windowTokens - reserveTokens) * usableShare));
-  const maxBytes = context.maxBytes[name];
-  return {
-    windowTokens,
-    reserveTokens,
-    warnTokens: Math.min(usable, Math.floor(windowTokens * warnShare)),
-    compactTokens: Math.min(usable, Math.floor(windowTokens * compactShare)),
-    ...defined({ maxBytes }),
+  const known = {
+    windowTokens: Math.min(route.windowTokens, context.windows[name] ?? Infinity),
+    maxOutputTokens: state.next.maxOutputTokens ?? route.maxOutputTokens,
   };
+  const isLeast = reserve === 'least' || context.lowered.includes(name);
+  const maxBytes = context.maxBytes[name];
+  return { ...usualBounds(known, compactionOf(state), isLeast), ...defined({ maxBytes }) };
+}
+
+/** The same where the activity cannot know it from the agent's definition; undefined where it can. */
+export function unusualBounds(state: Sized, route: RouteConfig): ContextBounds | undefined {
+  const bounds = contextBounds(state, route);
+  const usual = usualBounds(route, compactionOf(state));
+  return JSON.stringify(bounds) === JSON.stringify(usual) ? undefined : bounds;
 }
 
 /** The vendor's count for the current transcript, if any. */

@@ -1,11 +1,11 @@
 /** The activity `callModel` as the core sees it: its input and its results. */
 import type { ActivityTimes } from '../activity-times';
-import type { Allowance, CallSpend, Usage } from '../budget/spend';
+import type { Allowance, CallSpend, EstimatedSpend, Usage } from '../budget/spend';
 import type { ContextBounds, ContextMeasure } from '../context/measure';
 import type { CountedContext, TokenFactors } from '../context/token-factors';
 import type { AgentError, ThoughtReplay } from '../failure';
 import type { ObservedError } from '../learning/ports';
-import type { DefinitionReference, Head } from '../message';
+import type { ContentHash, DefinitionReference, Head } from '../message';
 import type { PendingResult, ProposedToolCall, RuntimeResult } from '../tools/ports';
 
 /** What the next model call sends beside the transcript. */
@@ -41,8 +41,25 @@ export interface CallModelInput extends DefinitionReference, Partial<NextRequest
   readonly counted?: CountedContext;
   /** Vendor's tokens per token of ours on this route, as learned so far. */
   readonly tokenFactors?: TokenFactors;
-  /** The request is measured and held back where it exceeds them; absent for runs under older rules. */
+  /** The request is measured and held back where it exceeds them; absent: the usual ones of the route. */
   readonly bounds?: ContextBounds;
+  /** Blob with the run's facts: history has it in place of them (`SentModelCall`). */
+  readonly run?: ContentHash;
+}
+
+/** The same in history: the facts of the run are in the store, and what is as usual is left out. */
+export interface SentModelCall extends Omit<
+  CallModelInput,
+  'storeId' | 'definition' | 'idPrefix' | 'routeIndex' | 'pendingResults'
+> {
+  readonly run: ContentHash;
+  /** Absent: 0. */
+  readonly routeIndex?: number;
+  /** `isError` only where true; `toolCallId` only where it is not that of the call at this place in the iteration before. */
+  readonly pendingResults?: readonly (Omit<PendingResult, 'isError' | 'toolCallId'> & {
+    readonly toolCallId?: string;
+    readonly isError?: true;
+  })[];
 }
 
 /** Why the model stopped, in neutral words. A cut stream is a failure, never a stop reason. */
@@ -84,7 +101,7 @@ export interface CallModelResult extends ActivityTimes {
   readonly contextTokens: number;
   /** The vendor's count where it shows that the vendor cuts its prompts and does not say so (R-CTX-11). */
   readonly cutToTokens?: number;
-  /** Tokens of the request as they were measured before it went out. */
+  /** Tokens of the request as they were measured before it went out; absent if that was `contextTokens`. */
   readonly estimatedTokens?: number;
   /** What the next call on this route may build its measure on. */
   readonly counted?: CountedContext;
@@ -94,6 +111,31 @@ export interface CallModelResult extends ActivityTimes {
   readonly measure?: ContextMeasure;
   /** Provider failures that this call's attempts healed by retry, in order. */
   readonly healedRetries?: readonly string[];
+}
+
+/** A reply in history: what is empty, zero or follows from the rest is left out (`sent-call.ts`). */
+export interface SentReply extends Omit<
+  CallModelResult,
+  'stopReason' | 'toolCalls' | 'textPreview' | 'usage' | 'spend' | 'contextTokens'
+> {
+  readonly stopReason?: StopReason;
+  /** Without the ids that follow from their places. */
+  readonly toolCalls?: readonly (Omit<ProposedToolCall, 'toolCallId'> & {
+    readonly toolCallId?: string;
+  })[];
+  readonly textPreview?: string;
+  readonly usage: SentUsage;
+  readonly spend?: SentSpend;
+  readonly contextTokens?: number;
+}
+
+/** Classes of tokens that are zero are left out. */
+export type SentUsage = Partial<Usage>;
+
+/** Without `usage`: just that of the reply. Estimates that are zero, or all of the tokens, are left out. */
+export interface SentSpend extends Omit<CallSpend, 'usage' | 'estimated'> {
+  readonly usage?: SentUsage;
+  readonly estimated?: Partial<EstimatedSpend>;
 }
 
 /** A call whose request did not fit, so that nothing was sent. */

@@ -1,8 +1,7 @@
 /** Builds the request of a model call from what the run holds. */
 import type { Allowance } from '../budget/spend';
 import type { Sized } from '../context/size';
-import { contextBounds, countedNow } from '../context/size';
-import { shortHash } from '../errors/fingerprint';
+import { countedNow, unusualBounds } from '../context/size';
 import { isRecovering, routeName } from '../failover/provider-health';
 import { thoughtReplayOf } from '../failover/refused-thoughts';
 import type { FailoverSlice } from '../failover/state';
@@ -15,6 +14,7 @@ import type { RequestSlice } from '../run/ports';
 import { prepared } from '../run/ports';
 import { wholeNote } from './next-request';
 import type { CallModelInput } from './ports';
+import { idPrefixOf } from './sent-call';
 
 type RequestState = Sized & CountersSlice & FailoverSlice & PeopleSlice & RequestSlice;
 
@@ -53,9 +53,10 @@ export function modelInput(
     routeIndex,
     ...(isRecovering(state.health, name) ? { probe: true } : {}),
     iteration: state.counters.iterations,
-    idPrefix: shortHash(state.runKey),
-    bounds: contextBounds(state, route),
+    idPrefix: idPrefixOf(state.runKey),
     ...defined({
+      run: snapshot.run,
+      bounds: unusualBounds(state, route),
       pendingResults: pendingResults.length === 0 ? undefined : pendingResults,
       runtimeResults,
       note: wholeNote(state),

@@ -3,7 +3,7 @@ import type { Allowance, Budget, CallSpend } from '../budget/spend';
 import type { CompactionConfig } from '../context/compaction-thresholds';
 import type { JsonObject } from '../json';
 import type { HandedLimits, Limits } from '../limits';
-import type { ContentHash, Head } from '../message';
+import type { ContentHash, DefinitionReference, Head } from '../message';
 import type { RouteConfig } from '../failover/state';
 import type { PersonNotice } from '../notifications/ports';
 import type { RecoveryPolicy } from '../recovery/action';
@@ -28,6 +28,8 @@ export interface AgentSnapshot {
   /** Blob with the run's whole config: instructions, tools' descriptions and schemas, chain, limits. */
   readonly definition: ContentHash;
   readonly storeId: string;
+  /** Blob with the run's facts (`RunFacts`): what activities get in place of them. */
+  readonly run?: ContentHash;
   /** Tokens of instructions, tools, and goal by our own count: the least that the first request has. */
   readonly firstTokens?: number;
   readonly completion: Completion;
@@ -113,6 +115,18 @@ export interface RunRequest {
 export interface PrepareRunInput extends RunRequest {
   /** Copied into the snapshot. */
   readonly flags: readonly string[];
+  /** `<workflow id>/<first run id>`; absent: the snapshot has no `run`, and activities get the facts themselves. */
+  readonly runKey?: string;
+}
+
+/** What is the same in every model call and tool call of a run: stored once, so that history does not repeat it (ADR 0052). */
+export interface RunFacts extends DefinitionReference {
+  /** `<workflow id>/<first run id>`: stable over segments, and over a reset of the workflow. */
+  readonly runKey: string;
+  /** As in `Lineage`. */
+  readonly callers?: readonly CallPlace[];
+  readonly origins?: readonly Origin[];
+  readonly repeatEffects?: readonly string[];
 }
 
 /** A run that can begin: its config snapshot and the transcript that holds the goal. */

@@ -4,9 +4,10 @@ import type { CompactionTier } from '../context/measure';
 import type { AgentError, Failure, HealedBy, InfraError } from '../failure';
 import type { JsonObject } from '../json';
 import type { Limits } from '../limits';
-import type { ModelCallHeldBack } from '../model-call/ports';
+import type { CallModelResult, ModelCallHeldBack, SentModelCall } from '../model-call/ports';
 import type { PersonNotice } from '../notifications/ports';
 import type { AgentSnapshot, RunRequest } from './ports';
+import type { SentToolCall } from '../tools/ports';
 import type { RecoveryDecision, RecoverySource, RecoveryStrategy } from '../recovery/action';
 import type { RunOutcome, SubagentRecord, SubagentEnd } from './outcome';
 
@@ -83,10 +84,10 @@ export const activityTable = {
 type ActivityType = keyof typeof activityTable;
 type RowOf<Type extends ActivityType> = (typeof activityTable)[Type];
 type ActivityOf<Type extends ActivityType> = Activities[RowOf<Type>['name']];
-type ResultOf<Type extends ActivityType> = Exclude<
-  Awaited<ReturnType<ActivityOf<Type>>>,
-  ModelCallHeldBack
->;
+/** What the core works with: whole, as `completedEvent` makes it of what history has. */
+type ResultOf<Type extends ActivityType> = Type extends 'call-model'
+  ? CallModelResult
+  : Awaited<ReturnType<ActivityOf<Type>>>;
 
 /** What names an activity in its events: the model's id of a tool call, else the activity's own. */
 interface Identities extends Record<Exclude<ActivityType, 'prepare-run' | 'run-tool'>, CallId> {
@@ -113,7 +114,7 @@ type ActivityRequest<Type extends ActivityType, More = object> = CallId &
   More & {
     readonly type: Type;
     readonly summary: string;
-    readonly input: Parameters<ActivityOf<Type>>[0];
+    readonly input: Exclude<Parameters<ActivityOf<Type>>[0], SentModelCall | SentToolCall>;
   };
 
 /** What the shell must do; each activity, timer, and subagent returns as an event. */

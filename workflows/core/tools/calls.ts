@@ -73,7 +73,7 @@ function startCall<State extends CallingState>(
   { call, index }: PlacedCall,
   isLocal: boolean,
 ): Move<State> {
-  const { storeId, definition, limits } = prepared(state).snapshot;
+  const { storeId, definition, run, limits } = prepared(state).snapshot;
   const { toolCallId, name, input, inputBlob, answer, approval } = call;
   const summary = callSummary(call);
   const running = replaceCall(state, { call, status: { type: 'running' } });
@@ -90,7 +90,7 @@ function startCall<State extends CallingState>(
       definition,
       toolCallId,
       name,
-      ...defined({ input, inputBlob, answer, approval }),
+      ...defined({ input, inputBlob, answer, approval, run }),
       ...defined({ approvedDigest: call.approvalDigest ?? call.privileged?.digest }),
       idempotencyKey: `${state.runKey}/${toolCallId}`,
       lineage: lineageOf(state),

@@ -187,6 +187,18 @@ export interface RunToolInput
   readonly lineage?: Lineage;
   /** Of a local call: an earlier try of it may have ended its worker, so it must not run locally. */
   readonly mayBeRepeat?: true;
+  /** Blob with the run's facts: history has it in place of them (`SentToolCall`). */
+  readonly run?: ContentHash;
+}
+
+/** The same in history: the facts of the run are in the store. */
+export interface SentToolCall extends Omit<
+  RunToolInput,
+  'storeId' | 'definition' | 'idempotencyKey' | 'lineage'
+> {
+  readonly run: ContentHash;
+  /** Absent: as the call's id says. */
+  readonly iteration?: number;
 }
 
 /** What the loop detector knows of a result. */
