@@ -17,7 +17,7 @@ export interface CellResult {
 
 type CellOf<Kind extends Cell['kind']> = Extract<Cell, { readonly kind: Kind }>;
 
-/** A cell that takes longer than this has failed: a second for a start, and five times a slow iteration. */
+/** A cell that takes longer than this has failed: a minute, and five times a slow iteration for each. */
 const limitBaseMs = 60_000;
 const limitPerIterationMs = 250;
 
@@ -189,20 +189,21 @@ export class Measurer {
     const task: SpeedTask = { iterations: heldAt + 1, resultBytes: 1_024 };
     this.heartbeats = undefined;
     const resident: number[] = [];
-    let held = 0;
+    let failed: string | undefined;
     for (const count of [heldFirst, heldThen]) {
+      const from = resident.length === 0 ? 0 : heldFirst;
       const workflowIds = Array.from(
         { length: count },
-        (_, index) => `${workflowId}-${held + index}`,
+        (_, index) => `${workflowId}-${from + index}`,
       );
-      held += count;
-      const order = { type: 'hold', workflowIds, task, k: heldAt, held } as const;
+      const order = { type: 'hold', workflowIds, task, k: heldAt, held: from + count } as const;
       const result = await process.order(order, limitBaseMs);
-      if ('failed' in result) return { measured: {}, failed: result.failed };
-      resident.push(result.residentBytes);
+      if ('failed' in result) failed ??= result.failed;
+      else resident.push(result.residentBytes);
     }
     const released = await process.order({ type: 'release' }, limitBaseMs);
-    if ('failed' in released) return { measured: {}, failed: released.failed };
+    if ('failed' in released) failed ??= released.failed;
+    if (failed !== undefined) return { measured: {}, failed };
     const [first = 0, then = 0] = resident;
     return { measured: { cachedRunBytes: (then - first) / heldThen } };
   }

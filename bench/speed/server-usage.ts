@@ -20,7 +20,7 @@ export function heartbeatsIn(metrics: string): number {
   return [...metrics.matchAll(line)].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** Address of the metrics, as the dev server prints it. Errors: throws if its log has none. */
+/** Address of the metrics, as the dev server prints it. Errors: rejects if its log has none. */
 export async function metricsUrlIn(logFile: string): Promise<string> {
   for (let tries = 0; tries < 50; tries += 1) {
     const [, url] = /Temporal Metrics:\s+(\S+)/.exec(await readFile(logFile, 'utf8')) ?? [];
