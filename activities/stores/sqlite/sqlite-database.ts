@@ -151,15 +151,14 @@ export class SqliteDatabase implements SqlDatabase {
     }
   }
 
-  /** Uses the connection alone; a failure other than a lock or the work's own drops it. */
+  /** Uses the connection alone, and drops it if a statement failed. */
   #use<T>(work: (connection: SqliteConnection) => Promise<T>): Promise<T> {
     return this.#alone(async () => {
+      const connection = await this.#connect();
       try {
-        return await work(await this.#connect());
-      } catch (error) {
-        // libsql leaves a failed statement unfinished.
-        if (!(error instanceof InfraException || isLocked(error))) this.#drop();
-        throw error;
+        return await work(connection);
+      } finally {
+        if (connection.isBroken) this.#drop();
       }
     });
   }
