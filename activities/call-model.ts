@@ -149,9 +149,8 @@ async function callRoute(
   const parked = await parkedReply(store, attempting.memory);
   if (parked !== undefined) return take(parked);
   const request = { ...asked, maxOutputTokens };
-  const { routeIndex, probe } = input;
   const holder = `${input.idPrefix}/${input.iteration}`;
-  return onRoute(deps, { store, definition, routeIndex, holder, probe }, async (open) => {
+  return onRoute(deps, { ...input, store, definition, holder }, async (open) => {
     const reply = await sendAttempt(open, attempting, {
       request: isTextProtocol ? renderTextProtocolRequest(request) : request,
       measure,

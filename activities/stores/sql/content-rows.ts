@@ -50,7 +50,7 @@ export interface BlobRow {
 }
 
 /** The result of an attempt to add a node. */
-export type NodeInsertion =
+type NodeInsertion =
   | { readonly type: 'inserted' }
   | { readonly type: 'present'; readonly row: NodeRow }
   | { readonly type: 'parent-missing' };

@@ -36,7 +36,13 @@ const dialect: SqlDialect = {
   },
 };
 
-/** What is used of libsql's statements, which have no types. */
+/** What is used of libsql, whose own types say `any`. */
+interface Connection {
+  prepare(sql: string): Promise<Statement>;
+  exec(sql: string): Promise<void>;
+  close(): void;
+}
+
 interface Statement {
   all(values: readonly unknown[]): Promise<readonly unknown[]>;
 }
@@ -44,11 +50,13 @@ interface Statement {
 /**
  * An open file. One caller at a time.
  *
- * Errors: SQLite's, with its code. A connection whose statement failed, but for a lock, must be closed.
+ * Errors: SQLite's, with its code.
  */
 export class SqliteConnection {
-  readonly #database: Database & { readonly inTransaction?: boolean };
+  readonly #database: Connection;
   readonly #statements = new Map<string, Statement>();
+
+  #isBroken = false;
 
   private constructor(file: string) {
     this.#database = new Database(file, {});
@@ -65,25 +73,32 @@ export class SqliteConnection {
     }
   }
 
+  /** A statement failed, which libsql leaves unfinished: it may hold an old snapshot, and only closing ends it. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
   readonly query: SqlQuery = async (sql, values = []) => {
-    const statement = this.#statements.get(sql) ?? (await this.#prepare(sql));
     try {
+      const statement = this.#statements.get(sql) ?? (await this.#prepare(sql));
       return (await statement.all(values)).map(withBuffers);
     } catch (error) {
-      // It is left unfinished.
-      this.#statements.delete(sql);
+      this.#isBroken = true;
       throw error;
     }
   };
 
+  /** Errors: also `SQLITE_BUSY` where another connection holds the lock; that leaves nothing behind. */
   async transaction<T>(work: SqlWork<T>): Promise<T> {
-    await this.query('BEGIN IMMEDIATE');
+    await this.#database.exec('BEGIN IMMEDIATE');
     try {
       const result = await work(this.query);
-      await this.query('COMMIT');
+      await this.#database.exec('COMMIT');
       return result;
     } catch (error) {
-      if (this.#database.inTransaction === true) await this.query('ROLLBACK');
+      await this.#database.exec('ROLLBACK').catch(() => {
+        this.#isBroken = true;
+      });
       throw error;
     }
   }
@@ -94,7 +109,7 @@ export class SqliteConnection {
   }
 
   async #prepare(sql: string): Promise<Statement> {
-    const statement = (await this.#database.prepare(translated(sql, dialect))) as Statement;
+    const statement = await this.#database.prepare(translated(sql, dialect));
     if (this.#statements.size >= maxStatements) this.#statements.clear();
     this.#statements.set(sql, statement);
     return statement;

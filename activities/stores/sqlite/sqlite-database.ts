@@ -48,7 +48,7 @@ export class SqliteDatabase implements SqlDatabase {
   #isClosed = false;
   /** Work for the next transactions, oldest first. */
   readonly #waiting: Waiting[] = [];
-  #committing: Promise<void> | undefined;
+  #isCommitting = false;
   /** Settles when earlier work is done with the connection. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -93,7 +93,7 @@ export class SqliteDatabase implements SqlDatabase {
         };
       };
       this.#waiting.push({ run, reject, deadline: performance.now() + this.#waitMs });
-      this.#committing ??= this.#commitWaiting();
+      if (!this.#isCommitting) void this.#commitWaiting();
     });
   }
 
@@ -113,6 +113,7 @@ export class SqliteDatabase implements SqlDatabase {
 
   /** Commits what waits, group by group; between tries for a lock, reads may use the connection. */
   async #commitWaiting(): Promise<void> {
+    this.#isCommitting = true;
     for (let pauseMs = 1; this.#waiting.length > 0;) {
       const group = this.#waiting.splice(0, maxGroup);
       try {
@@ -127,7 +128,7 @@ export class SqliteDatabase implements SqlDatabase {
         pauseMs = Math.min(pauseMs * 2, 50);
       }
     }
-    this.#committing = undefined;
+    this.#isCommitting = false;
   }
 
   /** One transaction for the group. If one of several fails, each runs again in its own, so that only that one fails. */
@@ -151,15 +152,14 @@ export class SqliteDatabase implements SqlDatabase {
     }
   }
 
-  /** Uses the connection alone; a failure other than a lock or the work's own drops it. */
+  /** Uses the connection alone, and drops it if a statement failed. */
   #use<T>(work: (connection: SqliteConnection) => Promise<T>): Promise<T> {
     return this.#alone(async () => {
+      const connection = await this.#connect();
       try {
-        return await work(await this.#connect());
-      } catch (error) {
-        // libsql leaves a failed statement unfinished.
-        if (!(error instanceof InfraException || isLocked(error))) this.#drop();
-        throw error;
+        return await work(connection);
+      } finally {
+        if (connection.isBroken) this.#drop();
       }
     });
   }

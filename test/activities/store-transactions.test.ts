@@ -1,0 +1,162 @@
+/** How many transactions an activity costs, and that one wait for the disk serves many runs. */
+import { MockActivityEnvironment } from '@temporalio/testing';
+import Database from 'libsql/promise';
+import { z } from 'zod';
+import { anthropicProvider, createActivities } from '../../activities/index';
+import { openStore } from '../../activities/stores/open-store';
+import { defineTool } from '../../activities/tools/define-tool';
+import { VendorEmulator } from '../../testing/emulator/emulator';
+import { reply } from '../../testing/emulator/script';
+import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
+import type { RunToolResult } from '../../workflows/core/tools/ports';
+import type { TemporaryStore } from '../support/temporary-store';
+import { temporaryStore } from '../support/temporary-store';
+
+let stored: TemporaryStore;
+let exec: jest.SpyInstance<unknown, [string]>;
+beforeEach(async () => {
+  stored = await temporaryStore();
+  exec = jest.spyOn(Database.prototype, 'exec');
+});
+afterEach(async () => {
+  exec.mockRestore();
+  await stored.dispose();
+});
+
+/** Commits while `work` runs. */
+async function commitsOf<Result>(
+  work: () => Promise<Result>,
+): Promise<{ readonly commits: number; readonly result: Result }> {
+  exec.mockClear();
+  const result = await work();
+  return { commits: exec.mock.calls.filter(([sql]) => sql === 'COMMIT').length, result };
+}
+
+/** Milliseconds; no test waits for it. */
+const heartbeatTimeoutMs = 60_000;
+
+test.each([
+  ['read', 1],
+  ['keyed', 3],
+] as const)(
+  'an iteration with a %s tool commits once for the model and %i times for the tool',
+  async (effect, ofTool) => {
+    const emulator = await VendorEmulator.start();
+    const tool = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      input: z.object({}),
+      effect,
+      execute: () => 'paid',
+    });
+    const activities = createActivities({
+      store: stored.store,
+      providers: [anthropicProvider({ apiKey: 'k', baseUrl: emulator.url })],
+      agents: [
+        {
+          name: 'worker',
+          instructions: 'You work.',
+          chain: [{ provider: 'anthropic', model: 'claude-haiku-4-5' }],
+          tools: [tool],
+        },
+      ],
+    });
+    const prepared = { flags: [], agent: 'worker', goal: 'Work.' };
+    const { snapshot, head } = await activities.prepareRun(prepared);
+    const { storeId, definition } = snapshot;
+    const call = { toolCallId: 'call', name: 'pay', input: {}, idempotencyKey: 'run/call' };
+    const environment = (): MockActivityEnvironment =>
+      new MockActivityEnvironment({
+        heartbeatTimeoutMs,
+        currentAttemptScheduledTimestampMs: Date.now(),
+      });
+    emulator.script([reply.text('Hello.'), reply.text('Paid.')]);
+    const place = { storeId, definition, routeIndex: 0, idPrefix: 'run' };
+    // The first success of a route is news, and written.
+    const first: CallModelResult | ModelCallHeldBack = await environment().run(() =>
+      activities.callModel({ ...place, head, iteration: 1 }),
+    );
+    if (!('head' in first)) throw new Error('held back');
+
+    const ran = await commitsOf<RunToolResult>(() =>
+      environment().run(() => activities.runTool({ storeId, definition, ...call })),
+    );
+    expect(ran.commits).toBe(ofTool);
+    const { result } = ran.result;
+    const { name, toolCallId } = call;
+    const answered = await commitsOf<CallModelResult | ModelCallHeldBack>(() =>
+      environment().run(() =>
+        activities.callModel({
+          ...place,
+          head: first.head,
+          iteration: 2,
+          pendingResults: [{ toolCallId, name, isError: false, ...(result && { result }) }],
+        }),
+      ),
+    );
+    expect(answered.commits).toBe(1);
+    if (!('head' in answered.result)) throw new Error('held back');
+    const again = await openStore(stored.url);
+    const messages = await again.loadTranscript(answered.result.head);
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    expect(await again.loadTranscript(answered.result.headBefore)).toEqual(messages.slice(0, 3));
+    await again.close();
+    await emulator.stop();
+  },
+);
+
+test('writes that wait at the same time share commits, and one that fails fails alone', async () => {
+  const { store } = stored;
+  const texts = Array.from({ length: 50 }, (_, at) => `text ${at}`);
+  const wrong = new Error('this one is wrong');
+  const { commits, result } = await commitsOf(() =>
+    Promise.all([store.putBlob('first'), ...texts.map((text) => store.putBlob(text))]),
+  );
+  expect(commits).toBeLessThan(10);
+  const other = await openStore(stored.url);
+  expect((await other.getBlob(result[7] ?? '')).toString()).toBe(texts[6]);
+
+  const settled = await Promise.allSettled([
+    store.putBlob('before'),
+    store.putBlob('beside'),
+    store.patterns.updatePattern('p', () => {
+      throw wrong;
+    }),
+    store.putBlob('behind'),
+  ]);
+  expect(settled.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ]);
+  const kept = settled.flatMap((one) =>
+    one.status === 'fulfilled' && typeof one.value === 'string' ? [one.value] : [],
+  );
+  expect(kept).toHaveLength(3);
+  for (const hash of kept) expect(await other.hasBlob(hash)).toBe(true);
+  await other.close();
+});
+
+test('what a batch collects is nowhere else before its end, and all there after it', async () => {
+  const { store } = stored;
+  const root = await store.appendNode(undefined, [
+    { role: 'user', blocks: [{ type: 'text', text: 'root' }] },
+  ]);
+  const batch = store.batch();
+  const blob = await batch.putBlob('a blob');
+  const next = [{ role: 'user' as const, blocks: [{ type: 'text' as const, text: 'next' }] }];
+  const head = await batch.appendNode(root, next);
+  expect(await batch.loadTranscript(head)).toHaveLength(2);
+  expect(await store.hasBlob(blob)).toBe(false);
+  await expect(store.loadTranscript(head)).rejects.toMatchObject({
+    failure: { code: 'store_corrupt' },
+  });
+  await batch.commit();
+  expect(await store.hasBlob(blob)).toBe(true);
+  expect(await store.loadTranscript(head)).toHaveLength(2);
+
+  const orphan = store.batch();
+  await orphan.appendNode('A'.repeat(43), next);
+  await expect(orphan.commit()).rejects.toMatchObject({ failure: { code: 'store_corrupt' } });
+});
