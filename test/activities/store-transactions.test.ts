@@ -7,7 +7,7 @@ import { openStore } from '../../activities/stores/open-store';
 import { defineTool } from '../../activities/tools/define-tool';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
-import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
+import type { SentReply, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
 import type { RunToolResult } from '../../workflows/core/tools/ports';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
@@ -73,7 +73,7 @@ test.each([
     emulator.script([reply.text('Hello.'), reply.text('Paid.')]);
     const place = { storeId, definition, routeIndex: 0, idPrefix: 'run' };
     // The first success of a route is news, and written.
-    const first: CallModelResult | ModelCallHeldBack = await environment().run(() =>
+    const first: SentReply | ModelCallHeldBack = await environment().run(() =>
       activities.callModel({ ...place, head, iteration: 1 }),
     );
     if (!('head' in first)) throw new Error('held back');
@@ -84,7 +84,7 @@ test.each([
     expect(ran.commits).toBe(ofTool);
     const { result } = ran.result;
     const { name, toolCallId } = call;
-    const answered = await commitsOf<CallModelResult | ModelCallHeldBack>(() =>
+    const answered = await commitsOf<SentReply | ModelCallHeldBack>(() =>
       environment().run(() =>
         activities.callModel({
           ...place,

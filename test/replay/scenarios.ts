@@ -1,4 +1,5 @@
 /** One run for each path of the workflow, to be recorded once per release and replayed for ever. */
+import { once } from 'node:events';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
@@ -51,9 +52,25 @@ const slow = defineTool({
     }),
 });
 
+const dawdled = new Set<string>();
+/** Quick; with `dawdles`, only after it has been stopped once. */
+const glance = defineTool({
+  name: 'glance',
+  description: 'Returns the text.',
+  input: z.object({ text: z.string(), dawdles: z.boolean().default(false) }),
+  effect: 'read',
+  quick: true,
+  execute: async ({ text, dawdles }, { idempotencyKey, signal }) => {
+    if (!dawdles || dawdled.has(idempotencyKey)) return text;
+    dawdled.add(idempotencyKey);
+    await once(signal, 'abort');
+    throw signal.reason;
+  },
+});
+
 const common = {
   instructions: 'You echo.',
-  tools: [echo, slow],
+  tools: [echo, slow, glance],
   limits: { heartbeatTimeoutMs: 2_000, streamRetryBaseMs: 20 },
 } as const;
 
@@ -133,6 +150,19 @@ export const scenarios: readonly Scenario[] = [
     name: 'parallel-tools',
     request: request('single'),
     steps: [call({}, { text: 'two' }, { text: 'three' }), reply.text('done')],
+    endsAs: 'completed',
+  },
+  {
+    name: 'local-calls',
+    request: request('single'),
+    steps: [
+      reply.toolCalls([
+        { name: 'glance', input: { text: 'one' } },
+        { name: 'glance', input: { text: 'two', dawdles: true } },
+      ]),
+      reply.toolCalls([{ name: 'glance', input: { text: 'three' } }]),
+      reply.text('done'),
+    ],
     endsAs: 'completed',
   },
   {
