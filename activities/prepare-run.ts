@@ -9,7 +9,7 @@ import { usdOf } from '../workflows/core/budget/spend';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
-import { agentNames, currentRunId, storeOf } from './definitions/activity-deps';
+import { agentNames, storeOf } from './definitions/activity-deps';
 import { givenContext, instructionsFor } from './definitions/given-context';
 import type { ResolvedAgent } from './definitions/agent-catalog';
 import { countAllTokens } from './measure/count-tokens';
@@ -221,8 +221,7 @@ export async function prepareRun(
     input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
   const tenant = tenantOf(input);
   const context = await givenContext(deps, agent, input);
-  const run = { runId: currentRunId(), agent: agent.name, tenant: tenant ?? 'default', workspace };
-  const system = agent.systemWith(await instructionsFor(agent, { ...run, context }));
+  const system = agent.systemWith(await instructionsFor(agent, { tenant, workspace, context }));
   const head = await firstHead(store, { ...input, goal });
   const { completion, chain, compaction } = agent;
   const { knowledge, spend } = await knowledgeOfAgent(deps, agent, limits, budget);

@@ -7,7 +7,7 @@ export type { RunSummary } from './list-runs';
 export type { Actor } from './person-requests';
 export { RunHandle } from './run-handle';
 export type { WaitOptions } from './run-result';
-export type { AgentStart, StartOptions, ThreadStart } from './start-run';
+export type { AgentStart, StartOptions } from './start-run';
 export { Thread } from './thread';
 export type { RunOutcome } from '../workflows/core/run/outcome';
 export type { RunRequest } from '../workflows/core/run/ports';

@@ -11,8 +11,6 @@ const answerMs = 2_000;
 const silenceMs = 60_000;
 /** Task queues that are remembered. */
 const mostQueues = 100;
-/** Type of the queue that activities wait in, as Temporal numbers it. */
-const activityQueue = 2;
 
 interface Answer {
   /** Absent: nobody answered. */
@@ -54,7 +52,6 @@ export class KnownAgents {
         const { pollers } = await workflowService.describeTaskQueue({
           namespace: options.namespace,
           taskQueue: { name: taskQueue },
-          taskQueueType: activityQueue,
         });
         if (pollers.length === 0) return undefined;
         const name: keyof Activities = 'agentNames';

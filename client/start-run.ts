@@ -31,10 +31,6 @@ export interface StartOptions<Output = unknown> extends RunRequest {
 /** Where a run of an agent is started, and what it begins with. */
 type Placement = Pick<StartOptions, 'runId' | 'taskQueue' | 'ifExists' | 'head' | 'storeId'>;
 
-/** What starts the next run of a thread. */
-export type ThreadStart<Agent extends AgentType> = AgentRequest<Agent> &
-  Pick<StartOptions, 'taskQueue'>;
-
 /** What starts a run of this agent: a run that continues another one keeps its context, unless it is given one. */
 export type AgentStart<Agent extends AgentType> =
   | (AgentRequest<Agent> & Placement & { readonly continueFrom?: never })

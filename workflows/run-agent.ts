@@ -9,9 +9,15 @@ import type { RunRequest } from './core/run/ports';
 import type { AgentRequest, AgentType, OutputOf, RunResult } from './core/typed-agent';
 import { firstAttributes, inheritedSearchAttributes } from './run-visibility';
 
+/** How `runAgent` starts its child. */
+type ChildOptions = ChildWorkflowOptions & { readonly findable?: boolean };
+
 /**
  * Starts an agent run as a child workflow and waits for its outcome. `runAgent<typeof supportAgent>('support', { … })` types
  * context and output by the definition, of which workflow code imports the type alone.
+ *
+ * `findable`: true if the namespace knows Holdfast's search attributes (`holdfast setup` registers them; Temporal refuses to start
+ * a child with others). Default: as the calling workflow, which has them or not.
  *
  * Contract: the bundle or another worker on the task queue has the workflow `agentRun` and Holdfast's activities.
  * Errors: a failed run is returned as outcome `failed`, and a run that somebody cancelled as `cancelled`, not thrown. The
@@ -20,31 +26,25 @@ import { firstAttributes, inheritedSearchAttributes } from './run-visibility';
 export function runAgent<Agent extends AgentType = AgentType>(
   agent: Agent['name'],
   request: AgentRequest<Agent>,
-  options?: RunAgentOptions,
+  options?: ChildWorkflowOptions & { readonly findable?: boolean },
 ): Promise<RunResult<OutputOf<Agent, 'input'>>>;
-export function runAgent(request: RunRequest, options?: RunAgentOptions): Promise<RunOutcome>;
+export function runAgent(
+  request: RunRequest,
+  options?: ChildWorkflowOptions & { readonly findable?: boolean },
+): Promise<RunOutcome>;
 export function runAgent(
   first: string | RunRequest,
-  second: Omit<RunRequest, 'agent'> | RunAgentOptions = {},
-  third: RunAgentOptions = {},
+  second: Omit<RunRequest, 'agent'> | ChildOptions = {},
+  third: ChildOptions = {},
 ): Promise<unknown> {
   return typeof first === 'string'
     ? runAsChild({ goal: '', ...second, agent: first }, third)
-    : runAsChild(first, second as RunAgentOptions);
-}
-
-/** How `runAgent` starts its child. */
-export interface RunAgentOptions extends ChildWorkflowOptions {
-  /**
-   * True if the namespace knows Holdfast's search attributes (`holdfast setup` registers them; Temporal refuses to start a
-   * child with others). Default: as the calling workflow, which has them or not.
-   */
-  readonly findable?: boolean;
+    : runAsChild(first, second as ChildOptions);
 }
 
 async function runAsChild(
   request: RunRequest,
-  { findable, ...options }: RunAgentOptions,
+  { findable, ...options }: ChildOptions,
 ): Promise<RunOutcome> {
   const attributes =
     findable === true

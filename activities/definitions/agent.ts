@@ -42,7 +42,7 @@ export type KnowledgeSource = 'rules' | 'model';
  *
  * Errors: `InfraException` as it is; anything else that it throws ends the run as `config_invalid`.
  */
-export type Instructions<Context> = {
+type Instructions<Context> = {
   // A method, so that an agent with any context is an agent.
   of(run: RunContext<Context>): string | Promise<string>;
 }['of'];

@@ -6,11 +6,11 @@ import { InfraException } from '../lifecycle/infra-exception';
 import { canonicalJson } from '../stores/content-hash';
 import { isJsonObject } from '../tools/input-schema';
 import { contextProblem } from '../tools/tool-run-context';
-import type { RunContext } from '../tools/tool';
 import type { ActivityDeps } from './activity-deps';
-import { loadConfig } from './activity-deps';
+import { currentRunId, loadConfig } from './activity-deps';
 import type { ResolvedAgent } from './agent-catalog';
 import type { Agents } from './feature-hooks';
+import type { RunConfig } from './run-config';
 
 function refuse(agent: ResolvedAgent, problem: string): InfraException {
   return new InfraException({
@@ -101,12 +101,21 @@ export async function givenContext(
 }
 
 /** The instructions of one run. Errors: `config_invalid`; an `InfraException` of the author's as it is. */
-export async function instructionsFor(agent: ResolvedAgent, run: RunContext): Promise<string> {
+export async function instructionsFor(
+  agent: ResolvedAgent,
+  { tenant = 'default', workspace, context }: Pick<RunConfig, 'tenant' | 'workspace' | 'context'>,
+): Promise<string> {
   const { instructions } = agent;
   if (typeof instructions === 'string') return instructions;
   let text: unknown;
   try {
-    text = await instructions(run);
+    text = await instructions({
+      runId: currentRunId(),
+      agent: agent.name,
+      tenant,
+      workspace,
+      context,
+    });
   } catch (thrown) {
     if (thrown instanceof InfraException) throw thrown;
     const why = thrown instanceof Error ? thrown.message : String(thrown);

@@ -9,12 +9,22 @@ import type { AgentRequest, ContextOf, OutputOf } from '../../workflows/core/typ
 import type { runAgent } from '../../workflows/run-agent';
 import { customer, listOrders, refund, supportAgent } from '../support/support-agent';
 
+/* eslint-disable @typescript-eslint/no-unnecessary-type-parameters -- TypeScript compares types exactly only as conditions of two functions. */
 type Same<One, Other> =
   (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
+/* eslint-enable */
 
 /** Compiles only if both types are the same. */
 function expectSame<One, Other>(_isSame: Same<One, Other>): void {
   expect(_isSame).toBe(true);
+}
+
+/** Compiles only if the value has this type, with nothing behind it. */
+function hasType<Expected>(): <Actual>(
+  value: Actual,
+  ...other: Same<Actual, Expected> extends true ? [] : ['another type']
+) => void {
+  return () => undefined;
 }
 
 /** Compiled, never run: what it holds is a question to the compiler. */
@@ -63,7 +73,7 @@ describe('a definition', () => {
       const field = defineAgent({
         name: 'a',
         // @ts-expect-error: the context has no such field.
-        instructions: ({ context: c }) => c.nobody,
+        instructions: ({ context: c }) => typeof c.nobody,
         chain,
         context,
         tools: [],
@@ -79,7 +89,7 @@ describe('a definition', () => {
         description: 'Delegates.',
         agent: supportAgent,
       });
-      expectSame<typeof delegate, Tool<{ customerId: string; plan?: string | undefined }>>(true);
+      hasType<Tool<{ customerId: string; plan?: string | undefined }>>()(delegate);
       const context = z.object({ plan: z.string() });
       const fine = defineAgent({
         name: 'l',
@@ -108,18 +118,18 @@ describe('a tool', () => {
       description: 'Is typed.',
       input: z.object({ count: z.coerce.number() }),
       context: z.object({ since: z.coerce.date() }),
-      hint: (_error, _input, { context }) => {
-        expectSame<typeof context, { since: Date }>(true);
+      hint: (...[, , { context }]) => {
+        hasType<{ since: Date }>()(context);
         return undefined;
       },
       approval: (input, { context, runId }) => {
-        expectSame<typeof context, { since: Date }>(true);
-        expectSame<typeof runId, string>(true);
+        hasType<{ since: Date }>()(context);
+        hasType<string>()(runId);
         return input.count > 1;
       },
       execute: (input, { context, tenant }) => {
-        expectSame<typeof input, { count: number }>(true);
-        expectSame<typeof context, { since: Date }>(true);
+        hasType<{ count: number }>()(input);
+        hasType<{ since: Date }>()(context);
         return tenant;
       },
     });
@@ -127,8 +137,8 @@ describe('a tool', () => {
       name: 'plain',
       description: 'Has none.',
       input: z.object({}),
-      execute: (_input, { context }) => {
-        expectSame<typeof context, undefined>(true);
+      execute: (...[, { context }]) => {
+        hasType<undefined>()(context);
         return '';
       },
     });
@@ -141,13 +151,13 @@ describe('a start', () => {
   test('by definition, by its type or by name infers the result', () => {
     compileOnly(async (client) => {
       const byDefinition = await client.start(supportAgent, { goal: 'Help.', context });
-      expectSame<typeof byDefinition, RunHandle<{ refunded: string[] }>>(true);
+      hasType<RunHandle<{ refunded: string[] }>>()(byDefinition);
       const byType = await client.start<Support>('support', { goal: 'Help.', context });
-      expectSame<typeof byType, RunHandle<{ refunded?: string[] | undefined }>>(true);
+      hasType<RunHandle<{ refunded?: string[] | undefined }>>()(byType);
       const byName = await client.start('support', { goal: 'Help.', context });
-      expectSame<typeof byName, RunHandle>(true);
+      hasType<RunHandle>()(byName);
       const older = await client.start({ agent: 'support', goal: 'Help.', context });
-      expectSame<typeof older, RunHandle>(true);
+      hasType<RunHandle>()(older);
       await client.start(supportAgent, { goal: 'Go on.', continueFrom: 'run-1' });
       await client.start(plain, { goal: 'Work.' });
     });
@@ -177,11 +187,11 @@ describe('a start', () => {
   test('in a workflow infers the same from the type alone', () => {
     compileOnly(async (_client, run) => {
       const typed = await run<Support>('support', { goal: 'Help.', context });
-      expectSame<typeof typed, RunResult<{ refunded?: string[] | undefined }>>(true);
+      hasType<RunResult<{ refunded?: string[] | undefined }>>()(typed);
       const untyped = await run({ agent: 'support', goal: 'Help.' });
-      expectSame<typeof untyped, RunOutcome>(true);
+      hasType<RunOutcome>()(untyped);
       const named = await run('support', { goal: 'Help.' }, { workflowId: 'x' });
-      expectSame<typeof named, RunResult>(true);
+      hasType<RunResult>()(named);
       // @ts-expect-error: the context is missing.
       await run<Support>('support', { goal: 'Help.' });
       // @ts-expect-error: the context lacks the customer.

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineAgent, defineTool, ToolError } from '../../activities/index';
 
 /** Orders by customer. */
-export const orders: Readonly<Record<string, readonly string[]>> = {
+const orders: Readonly<Record<string, readonly string[]>> = {
   'C-1': ['A-17', 'A-18'],
   'C-2': ['B-5'],
 };
@@ -41,7 +41,7 @@ export const refund = defineTool({
   },
 });
 
-export const supportOutput = z.object({ refunded: z.array(z.string()).default([]) });
+const supportOutput = z.object({ refunded: z.array(z.string()).default([]) });
 
 export const supportAgent = defineAgent({
   name: 'support',

@@ -6,7 +6,7 @@ import type { ApprovalContext, RunContext, Tool, ToolContext } from '../../activ
 import { ToolError } from '../../activities/tools/tool-error';
 
 /** A run without workspace and context. */
-export const anyRun: RunContext = {
+const anyRun: RunContext = {
   runId: 'run',
   agent: 'helper',
   tenant: 'default',

