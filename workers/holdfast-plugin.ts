@@ -39,19 +39,27 @@ export class HoldfastPlugin extends SimplePlugin {
   /** Holdfast's workflows where there are none: from the package, unless something else has a say in how they are bundled. */
   private withWorkflows<T extends WorkerOptions | ReplayWorkerOptions>(options: T): T {
     checkSdk((message) => new SetupError(message));
-    const { workflowBundle, workflowsPath, bundlerOptions, interceptors, dataConverter } = options;
-    if (workflowBundle !== undefined || workflowsPath !== undefined) return options;
-    const isPlain =
-      bundlerOptions === undefined &&
-      (interceptors?.workflowModules ?? []).length === 0 &&
-      dataConverter?.payloadConverterPath === undefined &&
-      dataConverter?.failureConverterPath === undefined &&
-      (options.plugins ?? []).every((plugin) => plugin === this);
-    const codePath = isPlain ? prebuiltBundlePath() : undefined;
+    if (options.workflowBundle !== undefined || options.workflowsPath !== undefined) return options;
+    const isAlone = (options.plugins ?? []).every((plugin) => plugin === this);
+    const codePath = isAlone && !shapesBundle(options) ? prebuiltBundlePath() : undefined;
     return codePath === undefined
       ? { ...options, workflowsPath: holdfastWorkflowsPath() }
       : { ...options, workflowBundle: { codePath } };
   }
+}
+
+/** Whether something of a worker's options is to be bundled with the workflows. */
+function shapesBundle({
+  bundlerOptions,
+  interceptors,
+  dataConverter,
+}: WorkerOptions | ReplayWorkerOptions): boolean {
+  const converters = [dataConverter?.payloadConverterPath, dataConverter?.failureConverterPath];
+  return (
+    bundlerOptions !== undefined ||
+    (interceptors?.workflowModules ?? []).length > 0 ||
+    converters.some((file) => file !== undefined)
+  );
 }
 
 function merged(existing: object = {}, added: Activities): object {

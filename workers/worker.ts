@@ -24,7 +24,7 @@ export interface CreateWorkerOptions {
   readonly buildId?: string;
   /** File that exports the workflows; default: Holdfast's own. */
   readonly workflowsPath?: string;
-  /** Keeps the prebuilt bundle; absent: it is built at each start (1-2 s). */
+  /** Keeps the bundle of other workflows than Holdfast's own, which ship bundled; absent: it is built at each start (1-2 s). */
   readonly cacheDirectory?: string;
   /** Default 50. */
   readonly maxConcurrentActivities?: number;
