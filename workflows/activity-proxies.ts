@@ -89,16 +89,10 @@ interface AnyActivity {
 
 /** The input as history has it: what is the same in every call of the run is in the store (ADR 0052). */
 function sentInput(command: ActivityCommand): unknown {
-  switch (command.type) {
-    case 'prepare-run':
-      return { ...command.input, flags: flagNames, runKey: runKey() };
-    case 'call-model':
-      return sentModelCall(command.input);
-    case 'run-tool':
-      return sentToolCall(command.input);
-    default:
-      return command.input;
-  }
+  if (command.type === 'prepare-run')
+    return { ...command.input, flags: flagNames, runKey: runKey() };
+  if (command.type === 'call-model') return sentModelCall(command.input);
+  return command.type === 'run-tool' ? sentToolCall(command.input) : command.input;
 }
 
 /** Starts the activity of a command. */

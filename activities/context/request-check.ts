@@ -11,7 +11,6 @@ import { probableTokens } from '../measure/measure-request';
 import type { RequestLimits } from '../providers/request/request-limits';
 import { requestLimitsOf } from '../providers/request/request-limits';
 import { Context } from '@temporalio/activity';
-import type { CallModelInput } from '../../workflows/core/model-call/ports';
 
 /** A request's parts, and whether it is too large to be sent. */
 export interface CheckedRequest {
