@@ -1,7 +1,8 @@
-/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction` the rest. */
+/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth` the rest. */
 import { parseArgs } from 'node:util';
 import { compactionBench, longRunBench } from './context-bench';
 import { fleetBench } from './fleet-bench';
+import { growthBench } from './growth-bench';
 import { historyBench } from './history-bench';
 import { speedUsage } from './speed/arguments';
 import { speedBench } from './speed/command-line';
@@ -11,6 +12,7 @@ const usage = [
   '       npm run bench -- history [--iterations N] [--json]',
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
   '       npm run bench -- long-run|compaction [--iterations N] [--json]',
+  '       npm run bench -- growth [--rounds N] [--json]',
 ].join('\n');
 
 /** Default iterations, by bench; the long run's are the bar of docs/results.md. */
@@ -36,6 +38,7 @@ async function namedBench(): Promise<number> {
     options: {
       iterations: { type: 'string' },
       runs: { type: 'string', default: '100' },
+      rounds: { type: 'string', default: '3' },
       'outage-minutes': { type: 'string', default: '10' },
       json: { type: 'boolean', default: false },
     },
@@ -53,6 +56,11 @@ async function namedBench(): Promise<number> {
     print(await fleetBench(runs, minutes), values.json);
     return 0;
   }
+  const rounds = wholeNumber(values.rounds, 1);
+  if (name === 'growth' && rounds !== undefined) {
+    print(await growthBench(rounds), values.json);
+    return 0;
+  }
   const context = contextBenches[name];
   if (context !== undefined && iterations !== undefined) {
     const result = await context(iterations);
@@ -60,7 +68,7 @@ async function namedBench(): Promise<number> {
     return result.isRight ? 0 : 1;
   }
   process.stderr.write(
-    `${usage}\niterations: a whole number of at least 100; runs: of at least 2; outage-minutes: of at least 1\n`,
+    `${usage}\niterations: a whole number of at least 100; runs: of at least 2; outage-minutes, rounds: of at least 1\n`,
   );
   return 2;
 }

@@ -148,7 +148,7 @@ export interface StoreBatch extends Pick<
  * Keeps what is too large for history.
  *
  * Contract: every write is idempotent (the same content or key twice is a no-op); nothing but health is ever changed in
- * place; content is checked against its hash on every load; a method resolves only when the write is durable.
+ * place; content that comes from the database is checked against its hash; a method resolves only when the write is durable.
  * Errors: throws `InfraException` with `store_unavailable` (down, locked too long), `store_corrupt` (hash mismatch,
  * missing node or blob: names the hash) or `payload_too_large`.
  */

@@ -1,4 +1,4 @@
-/** The store over any database: names content, and verifies it on every load. */
+/** The store over any database: names content, and verifies what it reads. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
 import { runKeyOf } from '../../../workflows/core/tools/lineage';
