@@ -23,6 +23,12 @@ export const engines: Readonly<Record<string, EngineEntry>> = {
   floor: { file: 'floor', variant: 'floor', about: 'two activities, references in history' },
   holdfast: { file: 'holdfast', variant: 'keyed', about: 'Holdfast, a `keyed` tool' },
   'holdfast-read': { file: 'holdfast', variant: 'read', about: 'Holdfast, a `read` tool' },
+  'holdfast-quick': {
+    file: 'holdfast',
+    variant: 'quick',
+    about: 'Holdfast, a quick `read` tool, a local activity',
+    isLocal: true,
+  },
   'floor-local': {
     file: 'floor',
     variant: 'floorLocal',
