@@ -69,11 +69,9 @@ const lastRequest = (): string => requests().at(-1) ?? '';
 
 async function historyOf(runId: string): Promise<string> {
   const { events } = await world.server.client.getHandle(runId).fetchHistory();
-  // Payloads are bytes, which JSON would write as numbers.
-  return JSON.stringify(events, (_key, value: unknown) =>
-    typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer'
-      ? Buffer.from(value as never).toString('utf8')
-      : value,
+  // The SDK gives payloads in base64.
+  return JSON.stringify(events, (key, value: unknown) =>
+    key === 'data' && typeof value === 'string' ? Buffer.from(value, 'base64').toString() : value,
   );
 }
 
