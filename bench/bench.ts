@@ -18,6 +18,17 @@ const usage = [
 /** Default iterations, by bench; the long run's are the bar of docs/results.md. */
 const usualIterations: Readonly<Record<string, number>> = { 'long-run': 2_000, compaction: 200 };
 
+/** Measures growth, if `rounds` is a whole number; the exit code. */
+async function growth(given: string, asJson: boolean): Promise<number> {
+  const rounds = wholeNumber(given, 1);
+  if (rounds === undefined) {
+    process.stderr.write(`${usage}\nrounds: a whole number of at least 1\n`);
+    return 2;
+  }
+  print(await growthBench(rounds), asJson);
+  return 0;
+}
+
 const contextBenches: Readonly<
   Record<string, (iterations: number) => Promise<{ readonly isRight: boolean }>>
 > = { 'long-run': longRunBench, compaction: compactionBench };
@@ -44,6 +55,18 @@ async function namedBench(): Promise<number> {
     },
   });
   const [name = ''] = positionals;
+  return name === 'growth' ? growth(values.rounds, values.json) : measured(name, values);
+}
+
+/** What every other bench is given. */
+interface Given {
+  readonly iterations?: string | undefined;
+  readonly runs: string;
+  readonly 'outage-minutes': string;
+  readonly json: boolean;
+}
+
+async function measured(name: string, values: Given): Promise<number> {
   const usual = usualIterations[name] ?? 1_000;
   const iterations = wholeNumber(values.iterations ?? String(usual), 100);
   const runs = wholeNumber(values.runs, 2);
@@ -56,11 +79,6 @@ async function namedBench(): Promise<number> {
     print(await fleetBench(runs, minutes), values.json);
     return 0;
   }
-  const rounds = wholeNumber(values.rounds, 1);
-  if (name === 'growth' && rounds !== undefined) {
-    print(await growthBench(rounds), values.json);
-    return 0;
-  }
   const context = contextBenches[name];
   if (context !== undefined && iterations !== undefined) {
     const result = await context(iterations);
@@ -68,7 +86,7 @@ async function namedBench(): Promise<number> {
     return result.isRight ? 0 : 1;
   }
   process.stderr.write(
-    `${usage}\niterations: a whole number of at least 100; runs: of at least 2; outage-minutes, rounds: of at least 1\n`,
+    `${usage}\niterations: a whole number of at least 100; runs: of at least 2; outage-minutes: of at least 1\n`,
   );
   return 2;
 }

@@ -32,7 +32,7 @@ const warmUpCalls = 4;
 const resultChars = 1_024;
 
 /** What one provider costs. */
-export interface GrowthRow {
+interface GrowthRow {
   readonly provider: string;
   /** Milliseconds of the worker's CPU per iteration, median of the rounds, at each of `lengths`. */
   readonly cpuMs: readonly number[];

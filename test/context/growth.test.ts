@@ -201,8 +201,8 @@ describe('a load of a transcript', () => {
   it('refuses a node whose content or parent is not the one of its name, wherever it stands', async () => {
     const rows = new Rows();
     const head = rows.addChain(undefined, 'old', 40);
-    const [[changed = '', row] = []] = [...rows.rows].slice(3);
-    rows.rows.set(changed, { ...row, messages: '[]' } as NodeRow);
+    const changed = [...rows.rows.keys()][3] ?? '';
+    rows.rows.set(changed, { ...(rows.rows.get(changed) as NodeRow), messages: '[]' });
     await expect(new Transcripts(rows, 'test').load(head)).rejects.toThrow(/was changed/);
     rows.rows.delete(changed);
     await expect(new Transcripts(rows, 'test').load(head)).rejects.toThrow(/is missing/);
@@ -212,7 +212,7 @@ describe('a load of a transcript', () => {
 describe('the nodes that are known', () => {
   it('stay within their bound: what was not loaded for longest goes, with all that builds on it', () => {
     const rows = new Rows();
-    const bytes = [...new Rows().add(undefined, 'old 0').messages].length;
+    const bytes = new Rows().add(undefined, 'old 0').messages.length;
     const known = new KnownNodes(bytes * 22);
     const keep = (head: Head): void => {
       const chain: NodeRow[] = [];

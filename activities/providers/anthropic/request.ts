@@ -115,17 +115,22 @@ function conversationOf(
   const own: Own = { model, vendor, prefix, thoughts, vendorBlocks };
   for (const message of messages) {
     const sent = sentOf(message, own);
-    const last = turns.at(-1);
-    if (sent.content.length === 0) continue;
     for (const block of sent.content)
       if (!isReasoning(block)) prefix.add(block, () => [sent.role, block]);
-    if (last?.role === 'user' && sent.role === 'user') last.content.push(...sent.content);
-    else if (last?.role === 'assistant' && sent.role === 'assistant')
-      last.content.push(...sent.content);
-    else if (sent.role === 'user') turns.push({ role: 'user', content: [...sent.content] });
-    else turns.push({ ...sent, content: [...sent.content] });
+    addTo(turns, sent);
   }
   return { turns, prefix };
+}
+
+/** Adds a message: to the last turn, if it has the same role. */
+function addTo(turns: Turn[], sent: Sent): void {
+  const last = turns.at(-1);
+  if (sent.content.length === 0) return;
+  if (last?.role === 'user' && sent.role === 'user') last.content.push(...sent.content);
+  else if (last?.role === 'assistant' && sent.role === 'assistant')
+    last.content.push(...sent.content);
+  else if (sent.role === 'user') turns.push({ role: 'user', content: [...sent.content] });
+  else turns.push({ ...sent, content: [...sent.content] });
 }
 
 /** The tool without its cache mark. */

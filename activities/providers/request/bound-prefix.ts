@@ -16,7 +16,7 @@ interface Link {
 }
 
 /** The links of each scope, for as long as the parts live. */
-const linksOf = perObject((_scope: object) => new WeakMap<object, Link>());
+const linksOf = perObject<object, WeakMap<object, Link>>(() => new WeakMap());
 
 /** A part of a prompt: what it was made of, and its form on the wire. */
 interface Part {

@@ -30,7 +30,7 @@ function frozen<Value>(value: Value): Value {
  * Verified nodes by name, which forks of a conversation share.
  *
  * Contract: a node is known only together with all nodes before it, and is forgotten together with all behind it. What is known
- * is right for ever, as a name stands for one content; whether the database still has it, only the database says.
+ * stays right, as a name stands for one content; whether the database still has it, only the database says.
  */
 export class KnownNodes {
   readonly #nodes = new Map<Head, KnownNode>();
