@@ -11,6 +11,7 @@ import { usualBounds } from '../workflows/core/context/size';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
 import { defined } from '../workflows/core/json';
+import type { RouteConfig } from '../workflows/core/failover/state';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { loadModelCall } from './definitions/run-facts';
@@ -19,7 +20,7 @@ import { countOfCall, measureCall } from './measure/call-measure';
 import { checkRequest, outputRoom, measureParts } from './context/request-check';
 import { judgeUsage, promptTokensOf } from './model-call/judged-usage';
 import { appendPending } from './model-call/pending-results';
-import type { ModelReply, ModelRequest } from './providers/provider';
+import type { ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
 import { takeReply } from './model-call/reply-intake';
 import type { Attempting } from './model-call/route-attempt';
@@ -95,6 +96,19 @@ function requestOf(
   };
 }
 
+/** The call's route and its provider. Errors: `worker_lost` if the call has cost too many workers. */
+function routeFor(
+  deps: ActivityDeps,
+  definition: RunDefinition,
+  input: CallModelInput,
+  attempting: Attempting,
+): { readonly route: RouteConfig; readonly provider: Provider } {
+  const route = routeOf(definition, input);
+  const givenUp = tooManyLost(attempting, routeName(route), definition.config.limits);
+  if (givenUp !== undefined) throw givenUp;
+  return { route, provider: providerOf(deps, route.provider) };
+}
+
 async function callRoute(
   deps: ActivityDeps,
   input: CallModelInput,
@@ -102,24 +116,21 @@ async function callRoute(
 ): Promise<SentReply | ModelCallHeldBack> {
   const store = storeOf(deps, input.storeId);
   const loaded = await loadDefinition(deps, input.definition);
-  const route = routeOf(loaded, input);
-  const givenUp = tooManyLost(attempting, routeName(route), loaded.config.limits);
-  if (givenUp !== undefined) throw givenUp;
+  const { route, provider } = routeFor(deps, loaded, input, attempting);
   const bounds = input.bounds ?? usualBounds(route, loaded.config.compaction);
   const isTextProtocol = route.toolProtocol === 'text';
-  const provider = providerOf(deps, route.provider);
   // Written with the reply: until then the call's input holds it.
   const batch = store.batch();
   const headBefore = await appendPending(store, input, batch);
   const messages = await batch.loadTranscript(headBefore);
   const definition = offered(loaded, messages);
-  const { config } = definition;
   const asked = requestOf(input, definition, messages, attempting.memory);
   const call: MeasuredCall = { request: asked, route: routeName(route), provider, input };
   const measure = measureCall(call);
   const maxOutputTokens = outputRoom(asked.maxOutputTokens, measure, bounds);
   // However this attempt ends, the lost attempts before it have sent the same request.
   attempting.meter.chargeLost({ measure, price: route.price, maxOutputTokens });
+  const { config } = definition;
   const { parts, isTooLarge } = checkRequest(call, measure, bounds, config.compaction);
   if (isTooLarge && parts !== undefined) {
     await batch.commit();

@@ -25,7 +25,8 @@ import type { Store } from './stores/store';
 import { isJsonObject } from './tools/input-schema';
 import { UserError } from './lifecycle/user-error';
 
-async function checkWorkspace(workspace: string): Promise<string> {
+async function checkWorkspace(workspace: string | undefined): Promise<string | undefined> {
+  if (workspace === undefined) return undefined;
   const found = isAbsolute(workspace)
     ? await stat(workspace).then(
         (stats) => (stats.isDirectory() ? undefined : 'is not a directory'),
@@ -217,8 +218,7 @@ export async function prepareRun(
   const limits = checkedForRun(() => limitsOf(agent, input));
   const budget = checkedForRun(() => budgetOf(deps, agent, input));
   const goal = checkGoal(await goalOf(store, input));
-  const workspace =
-    input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
+  const workspace = await checkWorkspace(input.workspace);
   const tenant = tenantOf(input);
   const context = await givenContext(deps, agent, input);
   const system = agent.systemWith(await instructionsFor(agent, { tenant, workspace, context }));
@@ -252,13 +252,12 @@ export async function prepareRun(
       flags: input.flags,
       definition,
       storeId: store.id,
-      ...defined({ run: facts }),
+      ...defined({ run: facts, budget }),
       firstTokens: countAllTokens([system, JSON.stringify(agent.tools), goal].join('\n')),
       completion,
       chain,
       tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies,
       limits,
-      ...defined({ budget }),
       compaction,
       recovery: agent.recovery,
       ...(context === undefined ? {} : { hasContext: true }),

@@ -49,6 +49,11 @@ export class CallMeter {
     this.holdsOpen = open !== undefined;
   }
 
+  /** Whether the run has a budget, which each request counts against. */
+  get isBudgeted(): boolean {
+    return this.start.allowance !== undefined;
+  }
+
   /** All that the call has consumed so far, without the request in flight. */
   get spend(): CallSpend {
     return this.total;

@@ -161,7 +161,8 @@ export async function sendAttempt(
   const { meter } = attempting;
   const paid = { measure, price, maxOutputTokens: request.maxOutputTokens };
   const admittedRequest = { ...request, maxOutputTokens: meter.admit(paid) };
-  beat(attempting);
+  // Each heartbeat is billed. Without a budget, the first one can wait for a call that takes longer (ADR 0034).
+  if (meter.isBudgeted) beat(attempting);
   const deadline = AbortSignal.timeout(modelCallTimeoutMs);
   try {
     const reply = await open.provider.send(admittedRequest, {

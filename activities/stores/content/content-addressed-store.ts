@@ -20,8 +20,8 @@ import type {
   ToolRecord,
 } from '../store';
 import { chunkBytes, chunksPerBatch, parseManifest, type BlobManifest } from './blob-manifest';
-import { canonicalJson, contentHash, isContentHash, nodeHash } from '../content-hash';
-import { ContentRows, type NodeRow, type ToolRow } from '../sql/content-rows';
+import { canonicalJson, contentHash, isContentHash } from '../content-hash';
+import { ContentRows, type ToolRow } from '../sql/content-rows';
 import { GarbageRows } from '../sql/garbage-rows';
 import { recordRow, type RecordChange, type RecordRow } from '../sql/record-row';
 import type { SqlDatabase } from '../sql/sql-database';
