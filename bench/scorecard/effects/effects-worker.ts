@@ -35,7 +35,26 @@ function callIdOf(key: string, tool: string): string {
 /** The store, held at the moments round the two records of a tool's life. */
 function heldStore(store: Store, bank: BankClient): Store {
   const toolOf = new Map<string, string>();
-  const held: Pick<Store, 'beginTool' | 'moveTool' | 'finishTool'> = {
+  const finishing =
+    (writer: Pick<Store, 'finishTool'>): Store['finishTool'] =>
+    async (key, outcome) => {
+      const callId = callIdOf(key, toolOf.get(key) ?? '');
+      await bank.at(callId, 'before-outcome');
+      const kept = await writer.finishTool(key, outcome);
+      await bank.at(callId, 'after-outcome');
+      return kept;
+    };
+  const held: Pick<Store, 'batch' | 'beginTool' | 'moveTool' | 'finishTool'> = {
+    batch: () => {
+      const batch = store.batch();
+      return {
+        appendNode: (parent, messages) => batch.appendNode(parent, messages),
+        loadTranscript: (head) => batch.loadTranscript(head),
+        putBlob: (content) => batch.putBlob(content),
+        commit: () => batch.commit(),
+        finishTool: finishing(batch),
+      };
+    },
     beginTool: async (intent, scheduledAtMs) => {
       const callId = callIdOf(intent.key, intent.tool);
       toolOf.set(intent.key, intent.tool);
@@ -50,17 +69,11 @@ function heldStore(store: Store, bank: BankClient): Store {
         await bank.at(callIdOf(key, toolOf.get(key) ?? ''), 'executing');
       return isMoved;
     },
-    finishTool: async (key, outcome) => {
-      const callId = callIdOf(key, toolOf.get(key) ?? '');
-      await bank.at(callId, 'before-outcome');
-      const kept = await store.finishTool(key, outcome);
-      await bank.at(callId, 'after-outcome');
-      return kept;
-    },
+    finishTool: finishing(store),
   };
   return new Proxy(store, {
     get: (target, name) => {
-      if (name === 'beginTool' || name === 'moveTool' || name === 'finishTool') return held[name];
+      if (Object.hasOwn(held, name)) return held[name as keyof typeof held];
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
