@@ -13,15 +13,10 @@ import { reasonOf, SetupError } from './setup-error';
  */
 export async function connectWorker(options: ServerOptions): Promise<NativeConnection> {
   checkSdk((message) => new SetupError(message));
-  const { address, apiKey, tls } = options;
-  const connecting = NativeConnection.connect({ address, ...defined({ apiKey, tls }) });
-  // Both at once; the check has the clearer errors.
-  await requireServing(options).catch((thrown: unknown) => {
-    void connecting.then((connection) => connection.close()).catch(() => undefined);
-    throw thrown;
-  });
+  await requireServing(options);
   try {
-    return await connecting;
+    const { address, apiKey, tls } = options;
+    return await NativeConnection.connect({ address, ...defined({ apiKey, tls }) });
   } catch (thrown) {
     throw unreachable(options, reasonOf(thrown));
   }

@@ -27,6 +27,7 @@ it("adds its activities and workflow to the user's", async () => {
     plugins: [plugin],
   });
   expect([...worker.options.activities.keys()].sort()).toEqual([
+    'agentNames',
     'callModel',
     'checkEdit',
     'compact',
