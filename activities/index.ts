@@ -112,13 +112,7 @@ export type { StoreLimits } from './stores/store-limits';
 export { defineSubagent, type SubagentDefinition } from './subagents/define-subagent';
 export { defineTool } from './tools/define-tool';
 export { connectMcp, type McpOptions, type McpTools } from './tools/mcp/connect-mcp';
-export type {
-  ApprovalContext,
-  ProbeAnswer,
-  RunContext,
-  ToolContext,
-  ToolDefinition,
-} from './tools/tool';
-export type { Tool, ToolSource } from './tools/tool';
+export type { ApprovalContext, ProbeAnswer, RunContext, ToolContext } from './tools/tool';
+export type { Tool, ToolDefinition, ToolSource } from './tools/tool';
 export { ToolError } from './tools/tool-error';
 export { workspaceTools, type WorkspaceToolsOptions } from './tools/workspace/workspace-tools';
