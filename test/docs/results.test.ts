@@ -22,7 +22,8 @@ test('the history of 1,000 iterations is flat', () => {
   expect(result.n.at(-1)).toBe(1_000);
   expect(result.bytesPerIteration.length).toBe(result.n.length);
   expect(result.eventsPerIteration.length).toBe(result.n.length);
-  const ratio = Math.max(...result.bytesPerIteration) / Math.min(...result.bytesPerIteration);
-  expect(ratio).toBeLessThan(1.1);
+  // From iteration 10 on, as the page says.
+  const settled = result.bytesPerIteration.slice(1);
+  expect(Math.max(...settled) / Math.min(...settled)).toBeLessThan(1.1);
   expect(result.counted).toEqual({ iterations: 1_000, toolCallsSucceeded: 999 });
 });
