@@ -11,14 +11,36 @@ const beatsPerTimeout = 4;
 /** Milliseconds between beats of an activity that has no heartbeat timeout. */
 const quietBeatMs = 10_000;
 
+/** Milliseconds between two looks at the clock by the event loop. */
+const turnMs = 250;
+
+/** When this process's event loop last turned, since the first call. An idle process turns too. */
+let turnedAtMs = performance.now();
+let turning: NodeJS.Timeout | undefined;
+
+/**
+ * When the event loop last turned before now. A task that the server has given to this process waits while the loop is blocked,
+ * and the server's time for a heartbeat already runs.
+ */
+function lastTurnMs(): number {
+  if (turning === undefined) {
+    turnedAtMs = performance.now();
+    turning = setInterval(() => {
+      turnedAtMs = performance.now();
+    }, turnMs).unref();
+  }
+  return turnedAtMs;
+}
+
 /**
  * Runs an activity's work with heartbeats until it ends. A heartbeat says that the worker is alive, not that there is progress;
  * stalls have deadlines of their own (ADR 0007).
  *
  * `details` is read at each heartbeat and reaches the next attempt. `first`: `at-once` sends a heartbeat now; `later` leaves the
- * first heartbeat, which the SDK sends without delay, to the work, or to a quarter of the time that the server waits. `work` gets a function that tells whether two heartbeats were
- * further apart than the server waits, because this process was stopped or its event loop was blocked: the server may then have
- * given the attempt up, even if heartbeats continue. The clock is monotonic.
+ * first heartbeat, which the SDK sends without delay, to the work, or to a quarter of the time that the server waits, unless the
+ * task has waited as long in this process. `work` gets a function that tells whether two heartbeats, or the task's arrival and the
+ * first one, were further apart than the server waits, because this process was stopped or its event loop was blocked: the server
+ * may then have given the attempt up, even if heartbeats continue. The clock is monotonic.
  * Errors: what the work throws, mapped by `error-mapping.ts`.
  */
 export async function withHeartbeat<Result>(
@@ -28,14 +50,15 @@ export async function withHeartbeat<Result>(
 ): Promise<Result> {
   const context = Context.current();
   const { heartbeatTimeoutMs: timeoutMs = 0, isLocal } = context.info;
-  let beatAtMs = performance.now();
+  let beatAtMs = lastTurnMs();
+  const hasWaited = timeoutMs > 0 && performance.now() - beatAtMs > timeoutMs / beatsPerTimeout;
   const isGivenUp = (): boolean => timeoutMs > 0 && performance.now() - beatAtMs >= timeoutMs;
   const beat = (): void => {
     if (!isGivenUp()) beatAtMs = performance.now();
     // The server knows nothing of a local activity.
     if (!isLocal) context.heartbeat(details());
   };
-  if (first === 'at-once') beat();
+  if (first === 'at-once' || hasWaited) beat();
   const timer = setInterval(beat, timeoutMs > 0 ? timeoutMs / beatsPerTimeout : quietBeatMs);
   try {
     return await work(isGivenUp);
