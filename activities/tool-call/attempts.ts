@@ -57,15 +57,21 @@ interface RunningAttempt {
 
 const running = new Map<string, RunningAttempt & { readonly ended: Promise<unknown> }>();
 
+/** A result, and whether it came from an attempt that had been stopped: a local one that took too long (ADR 0051). */
+interface EndedAttempt {
+  readonly result: unknown;
+  readonly wasStopped: boolean;
+}
+
 /** Results of ended attempts, in case the server had already given them up. */
-const ended = new Map<string, unknown>();
+const ended = new Map<string, EndedAttempt>();
 
 /** Results kept in memory: more than a worker runs at once. */
 const keptResults = 500;
 
-function keep(key: string, result: unknown): void {
+function keep(key: string, attempt: EndedAttempt): void {
   ended.delete(key);
-  ended.set(key, result);
+  ended.set(key, attempt);
   for (const oldest of ended.keys()) {
     if (ended.size <= keptResults) return;
     ended.delete(oldest);
@@ -161,14 +167,15 @@ export async function afterEarlierAttempt<Result>(
       // Of the same key, so of the same kind of work.
       if (hasResult) return earlier.ended as Promise<Result>;
     }
-    if (attempt > 1 && ended.has(key)) return ended.get(key) as Result;
+    const last = ended.get(key);
+    if (last !== undefined && (attempt > 1 || last.wasStopped)) return last.result as Result;
     const result = await work({
       stopped: stop.signal,
       ownedWhile: (owns) => {
         mine.owns = owns;
       },
     });
-    keep(key, result);
+    keep(key, { result, wasStopped: stop.signal.aborted });
     return result;
   };
   const entry = Object.assign(mine, { ended: run() });
