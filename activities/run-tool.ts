@@ -275,11 +275,8 @@ export async function runTool(
     (isGivenUp) =>
       reportingEnd(async () => {
         const input = await loadToolCall(deps, sent);
-        return afterEarlierAttempt(
-          `${input.storeId} ${input.idempotencyKey}`,
-          attempt,
-          isGivenUp,
-          (stop) => runAttempt(deps, input, { ...stop, isGivenUp, lostWorkers, show }),
+        return afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (stop) =>
+          runAttempt(deps, input, { ...stop, isGivenUp, lostWorkers, show }),
         );
       }),
     // A heartbeat of a call that has nothing to tell yet would only be billed.

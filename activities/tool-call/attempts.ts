@@ -79,7 +79,7 @@ function keep(key: string, attempt: EndedAttempt): void {
 }
 
 /** Milliseconds on top of the pause before the next attempt, for it to reach this process, which may be full. */
-const arrivalMs = 20_000;
+const arrivalMs = 10_000;
 /** Longest pause in milliseconds before an attempt; the first is 1 s, and each is twice the one before (`activity-proxies.ts`). */
 const longestRetryMs = 30_000;
 /** Milliseconds between two looks whether another worker has taken such a call over. */
@@ -104,14 +104,11 @@ async function lost(attempt: RunningAttempt, number: number, ended: AbortSignal)
 /**
  * Stops an attempt when its activity is cancelled, until `ended`.
  *
- * Contract: one that the server has given up for a late heartbeat does not stop while it may still be followed in this process,
- * and no other worker has taken it over: nothing is wrong with a call beside one that blocks the event loop.
+ * Contract: one that the server no longer knows, most often for a late heartbeat, does not stop while it may still be followed in
+ * this process, and no other worker has taken it over: nothing is wrong with a call beside one that blocks the event loop, or
+ * whose heartbeats a busy server or a slow network kept. Whether this process was late itself says nothing about those.
  */
-function stopWhenCancelled(
-  attempt: RunningAttempt,
-  isGivenUp: () => boolean,
-  ended: AbortSignal,
-): void {
+function stopWhenCancelled(attempt: RunningAttempt, ended: AbortSignal): void {
   const context = Context.current();
   const { cancellationSignal } = context;
   const stop = (): void => {
@@ -119,8 +116,7 @@ function stopWhenCancelled(
   };
   const onCancel = (): void => {
     const { notFound = false, timedOut = false } = context.cancellationDetails ?? {};
-    const isLate = (notFound || timedOut) && isGivenUp();
-    if (isLate) void lost(attempt, context.info.attempt, ended).then(stop);
+    if (notFound || timedOut) void lost(attempt, context.info.attempt, ended).then(stop);
     else stop();
   };
   if (cancellationSignal.aborted) onCancel();
@@ -146,14 +142,13 @@ export interface AttemptStop {
 export async function afterEarlierAttempt<Result>(
   key: string,
   attempt: number,
-  isGivenUp: () => boolean,
   work: (stop: AttemptStop) => Promise<Result>,
 ): Promise<Result> {
   const earlier = running.get(key);
   const stop = new AbortController();
   const isEnded = new AbortController();
   const mine: RunningAttempt = { stop, isFollowed: false, owns: () => Promise.resolve(true) };
-  stopWhenCancelled(mine, isGivenUp, isEnded.signal);
+  stopWhenCancelled(mine, isEnded.signal);
   const run = async (): Promise<Result> => {
     if (earlier !== undefined) {
       earlier.isFollowed = true;
