@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto';
 const maxChars = 64;
 const digestChars = 8;
 
-const plain = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/g, '_');
+/** A name with the characters that vendors accept. */
+export const plainName = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/g, '_');
 
 /**
  * `<server>_<tool>` for each tool, in order, or `<server>_` and the name that the author gave it.
@@ -19,8 +20,8 @@ export function mcpToolNames(
   renamed: (tool: string) => string | undefined = () => undefined,
   taken: readonly string[] = [],
 ): readonly string[] {
-  const wanted = tools.map((tool) => `${plain(server)}_${plain(renamed(tool) ?? tool)}`);
-  const all = [...wanted, ...taken.map((name) => `${plain(server)}_${name}`)];
+  const wanted = tools.map((tool) => `${plainName(server)}_${plainName(renamed(tool) ?? tool)}`);
+  const all = [...wanted, ...taken.map((name) => `${plainName(server)}_${name}`)];
   return wanted.map((name, index) => {
     const tool = tools[index] ?? '';
     const isShared = all.filter((other) => other === name).length > 1;

@@ -1,5 +1,6 @@
 /** Which tools of a server agents get, and how each is used: what the author says by name or pattern. */
 import type { McpOptions, McpToolOptions } from './mcp-options';
+import { plainName } from './mcp-tool-names';
 
 /** Tools by which agents read what a server offers beside its tools; `tools` and `approval` hold for them, too. */
 export const readingTools = {
@@ -37,6 +38,25 @@ export function rulesFor({ tools = {} }: McpOptions, name: string): McpToolOptio
   const patterns = Object.entries(tools).filter(([key]) => isPattern(key) && fits(key, name));
   const own = Object.hasOwn(tools, name) ? tools[name] : undefined;
   return Object.assign({}, ...patterns.map(([, rules]) => rules), own) as McpToolOptions;
+}
+
+/** The end of a name that a digest makes unique: it does not show the server's own name. */
+const digestEnd = /_[0-9a-f]{8}$/;
+
+/**
+ * What may be said of a tool that is known only by its name for agents, as its server does not list it now: at least all that the
+ * options say of it.
+ */
+export function rulesThatMayFit(options: McpOptions, agentName: string): readonly McpToolOptions[] {
+  const { name, tools = {} } = options;
+  const rest = agentName.slice(name.length + 1);
+  const entries = Object.entries(tools);
+  const renamed = entries.find(([, { rename }]) => rename === rest);
+  if (renamed !== undefined) return [rulesFor(options, renamed[0])];
+  const parts = (key: string): string => key.split('*').map(plainName).join('*');
+  return entries
+    .filter(([key]) => digestEnd.test(rest) || fits(parts(key), rest))
+    .map(([, rules]) => rules);
 }
 
 /** What the options say of all tools of the server, those that come later included. */

@@ -25,7 +25,7 @@ import { NotReached } from './mcp-connection';
 import type { McpDefinition } from './mcp-definitions';
 import type { McpOptions, McpToolOptions } from './mcp-options';
 import { readMcpResult } from './mcp-result';
-import { overall, rulesFor } from './mcp-tool-rules';
+import { rulesFor, rulesThatMayFit } from './mcp-tool-rules';
 
 /** Milliseconds that a call may take. */
 export const defaultCallTimeoutMs = 60_000;
@@ -177,10 +177,9 @@ export function absentTool(
   name: string,
   find: () => Promise<Tool | undefined>,
 ): Tool {
-  const { approval, runsPrograms } = overall(options);
-  const longestMs = Object.values(options.tools ?? {}).map(
-    ({ timeoutMs = defaultCallTimeoutMs }) => timeoutMs,
-  );
+  const rules = rulesThatMayFit(options, name);
+  const mayAsk = rules.some(({ approval = 'never' }) => approval !== 'never');
+  const longestMs = rules.map(({ timeoutMs = defaultCallTimeoutMs }) => timeoutMs);
   let found: Tool | undefined;
   const look = async (): Promise<Tool | undefined> => (found = await find());
   return {
@@ -190,15 +189,16 @@ export function absentTool(
     inputSchema: { type: 'object', properties: {} },
     effect: 'irreversible',
     timeoutMs: Math.max(defaultCallTimeoutMs, ...longestMs) + connectAllowanceMs,
-    // Which of the rules is the tool's own is known only when the server lists it.
-    approval: approval === 'never' ? 'never' : 'always',
-    needsApproval: () => approval !== 'never',
+    approval: mayAsk ? 'always' : 'never',
+    needsApproval: () => mayAsk,
     approvals: undefined,
-    runsPrograms,
+    runsPrograms: rules.some(({ runsPrograms }) => runsPrograms === true),
     editsFile: undefined,
     cosmetic: [],
     maxCalls: defaultCallCaps.get(name),
-    onUnknown: rulesFor(options, '*').onUnknown ?? 'tell-model',
+    onUnknown: rules.some(({ onUnknown }) => onUnknown === 'ask-person')
+      ? 'ask-person'
+      : 'tell-model',
     label: undefined,
     parse: (input) => parseBy({}, () => [], input),
     privilegedIn: () => [],

@@ -18,7 +18,7 @@ test('a call asks a server that was down, and fails readably until it is back', 
   const pay = await connectMcp({
     name: 'pay',
     transport: { type: 'http', url: first.url },
-    tools: { refund: { approval: 'always' } },
+    tools: { charge: { approval: 'always' }, '*.admin': { approval: () => false } },
   });
   const { agents } = createAgentCatalog(
     [
@@ -48,6 +48,11 @@ test('a call asks a server that was down, and fails readably until it is back', 
   expect((await toolErrorOf(callTool(tool, {}, toolContext()))).code).toBe('invalid_params');
   expect(await callTool(tool, { n: 1 }, toolContext())).toBe('charged');
   expect([...(payer?.registry.keys() ?? [])]).toEqual(['pay_charge', 'read_output']);
+  expect(
+    ['pay_refund', 'pay_user_admin', 'pay_charge_0123abcd'].map(
+      (name) => pay.toolNamed(name).approval,
+    ),
+  ).toEqual(['never', 'always', 'always']);
   const gone = payer?.absentTool('pay_refund') ?? tool;
   expect((await toolErrorOf(callTool(gone, {}, toolContext()))).message).toContain(
     'does not list it any more',

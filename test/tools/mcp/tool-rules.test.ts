@@ -6,6 +6,7 @@ import {
   isSelected,
   overall,
   rulesFor,
+  rulesThatMayFit,
   unusedNames,
 } from '../../../activities/tools/mcp/mcp-tool-rules';
 import { cases, fc } from '../../support/properties';
@@ -91,6 +92,28 @@ test.each<[McpOptions['tools'], string, boolean]>([
     approval,
     runsPrograms,
   });
+});
+
+test('the rules of a tool that is not listed are at least all that hold for it', () => {
+  const key = fc.stringMatching(/^[ab.*]{1,6}$/);
+  const own = fc.stringMatching(/^[ab.]{1,6}$/);
+  fc.assert(
+    fc.property(fc.array(key, { maxLength: 4 }), fc.array(own, { minLength: 1 }), (keys, all) => {
+      const tools = Object.fromEntries(keys.map((each) => [each, { timeoutMs: each.length }]));
+      const listed = [...new Set(all)];
+      const given = options({ tools });
+      for (const [index, name] of mcpToolNames('pay', listed).entries()) {
+        const { timeoutMs } = rulesFor(given, listed[index] ?? '');
+        const found = rulesThatMayFit(given, name).map((each) => each.timeoutMs);
+        if (timeoutMs !== undefined) expect(found).toContain(timeoutMs);
+      }
+    }),
+    cases(1_000),
+  );
+  const tools = { a: { rename: 'b', approval: 'always' as const }, '*': { timeoutMs: 9 } };
+  expect(rulesThatMayFit(options({ tools }), 'pay_b')).toEqual([
+    { rename: 'b', approval: 'always', timeoutMs: 9 },
+  ]);
 });
 
 test('says which names and patterns fit no tool', () => {
