@@ -68,7 +68,10 @@ describe('over stdio', () => {
       fix_put: 'read',
       fix_add: 'irreversible',
     });
-    const trusted = await effectsWith({ trustHints: true, tools: { add: { effect: 'irreversible' } } });
+    const trusted = await effectsWith({
+      trustHints: true,
+      tools: { add: { effect: 'irreversible' } },
+    });
     expect(trusted).toMatchObject({
       fix_add: 'irreversible',
       fix_put: 'keyed',

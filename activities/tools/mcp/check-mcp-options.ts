@@ -26,7 +26,7 @@ const milliseconds = z
   .exactOptional();
 
 function given(value: unknown): string {
-  return JSON.stringify(value) ?? String(value);
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 const fn = z.custom<(...given: never[]) => unknown>((value) => typeof value === 'function');

@@ -45,7 +45,7 @@ async function pageOf(
     if (Array.isArray(items)) return { items, nextCursor };
   } catch (thrown) {
     // A server need not have each of the lists.
-    if (thrown instanceof McpError && Number(thrown.code) === Number(ErrorCode.MethodNotFound))
+    if (thrown instanceof McpError && thrown.code === (ErrorCode.MethodNotFound as number))
       return { items: [] };
     throw thrown;
   }

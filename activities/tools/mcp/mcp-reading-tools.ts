@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../workflows/core/json';
 import { defineTool } from '../define-tool';
 import { isJsonObject } from '../input-schema';
 import type { Tool, ToolContext, ToolDefinition } from '../tool';
-import type { Ask, McpCall } from './mcp-call';
+import type { Ask } from './mcp-call';
 import { callMcp } from './mcp-call';
 import { listAll } from './mcp-list';
 import type { McpPlace } from './mcp-tool';
@@ -71,11 +71,80 @@ async function getPrompt(
   const { messages } = await client.request(request, anyResult, options);
   const items = [messages ?? []].flat().filter(isJsonObject);
   return {
-    content: items.flatMap(({ role, content }) => [`[${String(role)}]`, ...[content ?? []].flat()]),
+    content: items.flatMap(({ role, content }) => [
+      ...(typeof role === 'string' ? [`[${role}]`] : []),
+      ...[content ?? []].flat(),
+    ]),
   };
 }
 
 type ReadingName = (typeof readingTools)['resources' | 'prompts'][number];
+
+/** Makes one of the tools; `what` is what it asks of the server. */
+function readingTool<Input extends z.ZodType>(
+  { options, connection }: McpPlace,
+  tool: ReadingName,
+  {
+    what,
+    ...parts
+  }: Pick<ToolDefinition<Input>, 'description' | 'input' | 'hint'> & {
+    readonly what: (input: z.output<Input>) => Ask<string | JsonObject>;
+  },
+): Tool {
+  const server = options.name;
+  const { timeoutMs = defaultCallTimeoutMs, ...rules } = rulesFor(options, tool);
+  const call = { connection, server, tool, isRead: true, isRepeatable: true, timeoutMs };
+  const defined = defineTool({
+    ...parts,
+    name: `${server}_${tool}`,
+    effect: 'read',
+    execute: async (input: z.output<Input>, context: ToolContext<undefined>) => {
+      const result = await callMcp(call, context, what(input));
+      return typeof result === 'string' ? result : shownResult(call, result);
+    },
+  });
+  return {
+    ...defined,
+    ...approvalOf(rules),
+    source: server,
+    timeoutMs: timeoutMs + connectAllowanceMs,
+  };
+}
+
+const makers = {
+  resources: (place: McpPlace, server: string): readonly Tool[] => [
+    readingTool(place, 'list_resources', {
+      description: `Lists the resources of the MCP server ${server}: texts and files that ${server}_read_resource reads.`,
+      input: z.strictObject({}),
+      what: () => listResources,
+    }),
+    readingTool(place, 'read_resource', {
+      description: `Reads a resource of the MCP server ${server}.`,
+      input: z.strictObject({ uri: z.string().describe('URI of the resource.') }),
+      hint: `Use a URI that ${server}_list_resources or a result names.`,
+      what:
+        ({ uri }) =>
+        (client, request) =>
+          readResource(client, request, uri),
+    }),
+  ],
+  prompts: (place: McpPlace, server: string): readonly Tool[] => [
+    readingTool(place, 'list_prompts', {
+      description: `Lists the prompts of the MCP server ${server}, with their arguments.`,
+      input: z.strictObject({}),
+      what: () => listPrompts,
+    }),
+    readingTool(place, 'get_prompt', {
+      description: `Gets the text of a prompt of the MCP server ${server}.`,
+      input: z.strictObject({
+        name: z.string().describe('Name of the prompt.'),
+        arguments: z.record(z.string(), z.string()).exactOptional(),
+      }),
+      hint: `Use a name and arguments that ${server}_list_prompts gives.`,
+      what: (input) => (client, request) => getPrompt(client, request, input),
+    }),
+  ],
+};
 
 /**
  * The tools that the options ask for and the server offers, and in words what it does not offer.
@@ -83,86 +152,19 @@ type ReadingName = (typeof readingTools)['resources' | 'prompts'][number];
  * Contract: all of them are `read`: the protocol has no request here that changes something.
  */
 export function readingToolsFrom(
-  { options, connection }: McpPlace,
+  place: McpPlace,
   offered: ServerCapabilities,
 ): { readonly tools: readonly Tool[]; readonly missing: readonly string[] } {
-  const server = options.name;
-  const made = <Input extends z.ZodType>(
-    tool: ReadingName,
-    {
-      what,
-      ...parts
-    }: Pick<ToolDefinition<Input>, 'description' | 'input' | 'hint'> & {
-      readonly what: (input: z.output<Input>) => Ask<string | JsonObject>;
-    },
-  ): Tool => {
-    const { timeoutMs = defaultCallTimeoutMs, ...rules } = rulesFor(options, tool);
-    const call: McpCall = {
-      connection,
-      server,
-      tool,
-      isRead: true,
-      isRepeatable: true,
-      timeoutMs,
-    };
-    const defined = defineTool({
-      ...parts,
-      name: `${server}_${tool}`,
-      effect: 'read',
-      execute: async (input: z.output<Input>, context: ToolContext<undefined>) => {
-        const result = await callMcp(call, context, what(input));
-        return typeof result === 'string' ? result : shownResult(call, result);
-      },
-    });
-    return {
-      ...defined,
-      ...approvalOf(rules),
-      source: server,
-      timeoutMs: timeoutMs + connectAllowanceMs,
-    };
-  };
-  const makers = {
-    resources: () => [
-      made('list_resources', {
-        description: `Lists the resources of the MCP server ${server}: texts and files that ${server}_read_resource reads.`,
-        input: z.strictObject({}),
-        what: () => listResources,
-      }),
-      made('read_resource', {
-        description: `Reads a resource of the MCP server ${server}.`,
-        input: z.strictObject({ uri: z.string().describe('URI of the resource.') }),
-        hint: `Use a URI that ${server}_list_resources or a result names.`,
-        what:
-          ({ uri }) =>
-          (client, request) =>
-            readResource(client, request, uri),
-      }),
-    ],
-    prompts: () => [
-      made('list_prompts', {
-        description: `Lists the prompts of the MCP server ${server}, with their arguments.`,
-        input: z.strictObject({}),
-        what: () => listPrompts,
-      }),
-      made('get_prompt', {
-        description: `Gets the text of a prompt of the MCP server ${server}.`,
-        input: z.strictObject({
-          name: z.string().describe('Name of the prompt.'),
-          arguments: z.record(z.string(), z.string()).exactOptional(),
-        }),
-        hint: `Use a name and arguments that ${server}_list_prompts gives.`,
-        what: (input) => (client, request) => getPrompt(client, request, input),
-      }),
-    ],
-  };
+  const { options } = place;
   const asked = (['resources', 'prompts'] as const).filter((what) => options[what] === true);
-  const there = asked.filter((what) => offered[what] !== undefined);
+  const isThere = (what: (typeof asked)[number]): boolean => offered[what] !== undefined;
   return {
-    tools: there.flatMap((what) => makers[what]()),
+    tools: asked.filter(isThere).flatMap((what) => makers[what](place, options.name)),
     missing: asked
-      .filter((what) => offered[what] === undefined)
+      .filter((what) => !isThere(what))
       .map(
-        (what) => `MCP server "${server}" offers no ${what}, which its option ${what} asks for.`,
+        (what) =>
+          `MCP server "${options.name}" offers no ${what}, which its option ${what} asks for.`,
       ),
   };
 }

@@ -167,6 +167,38 @@ export function toolFrom(place: McpPlace, name: string, definition: McpDefinitio
   };
 }
 
+/** Calls a tool that was not listed, if its server lists it now. Errors: `ToolError` with a hint if it does not. */
+async function callFound(
+  server: string,
+  name: string,
+  look: () => Promise<Tool | undefined>,
+  input: unknown,
+  context: ToolContext,
+): Promise<unknown> {
+  const hint =
+    'Its server does not offer it at the moment; your parameters are not the cause. Go on without it, or try it again later.';
+  const tool = await look().catch((thrown: unknown) => {
+    if (!(thrown instanceof NotReached)) throw thrown;
+    throw new ToolError(`${name} was not called: ${thrown.message}`, { hint });
+  });
+  if (tool === undefined)
+    throw new ToolError(
+      `${name} was not called: MCP server "${server}" does not list it any more`,
+      { hint },
+    );
+  const parsed = tool.parse(input);
+  if (!parsed.ok)
+    throw new ToolError(parsed.problems.join('; '), {
+      code: 'invalid_params',
+      ...(parsed.hint !== undefined && { hint: parsed.hint }),
+    });
+  if (isJsonObject(input) && tool.privilegedIn(input).length > 0)
+    throw new ToolError(`${name} was not called: its server is back; this needs approval`, {
+      hint: 'Call it again, so that a person can approve the call.',
+    });
+  return tool.execute(parsed.value, context);
+}
+
 /**
  * Stands for a tool that a run has and its server has not listed here: the server is down, or dropped the tool.
  *
@@ -203,30 +235,7 @@ export function absentTool(
     parse: (input) => parseBy({}, () => [], input),
     privilegedIn: () => [],
     hintFor: () => undefined,
-    execute: async (input, context) => {
-      const hint =
-        'Its server does not offer it at the moment; your parameters are not the cause. Go on without it, or try it again later.';
-      const tool = await look().catch((thrown: unknown) => {
-        if (!(thrown instanceof NotReached)) throw thrown;
-        throw new ToolError(`${name} was not called: ${thrown.message}`, { hint });
-      });
-      if (tool === undefined)
-        throw new ToolError(
-          `${name} was not called: MCP server "${options.name}" does not list it any more`,
-          { hint },
-        );
-      const parsed = tool.parse(input);
-      if (!parsed.ok)
-        throw new ToolError(parsed.problems.join('; '), {
-          code: 'invalid_params',
-          ...(parsed.hint !== undefined && { hint: parsed.hint }),
-        });
-      if (isJsonObject(input) && tool.privilegedIn(input).length > 0)
-        throw new ToolError(`${name} was not called: its server is back; this needs approval`, {
-          hint: 'Call it again, so that a person can approve the call.',
-        });
-      return tool.execute(parsed.value, context);
-    },
+    execute: (input, context) => callFound(options.name, name, look, input, context),
     probe: undefined,
     definitionDigest: () => found?.definitionDigest?.() ?? 'not listed',
     readDefinition: async () => {

@@ -119,7 +119,10 @@ test.each(['elicitation/create', 'sampling/createMessage', 'roots/list', 'tasks/
     expect(JSON.parse(await charge(mcp))).toEqual({
       jsonrpc: '2.0',
       id: 'ask-1',
-      error: { code: -32_601, message: expect.stringContaining(`${method} is not supported`) },
+      error: {
+        code: -32_601,
+        message: expect.stringContaining(`${method} is not supported`) as string,
+      },
     });
   },
 );
