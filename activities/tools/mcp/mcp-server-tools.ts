@@ -12,7 +12,7 @@ import type { McpOptions, McpTools } from './mcp-options';
 import type { KnownDefinitions } from './mcp-tool';
 import { absentTool, toolFrom } from './mcp-tool';
 import { mcpToolNames } from './mcp-tool-names';
-import { isSelected, overall, readingTools, rulesFor, unusedNames } from './mcp-tool-rules';
+import { isSelected, overall, rulesFor, unusedNames } from './mcp-tool-rules';
 import { readingToolsFrom } from './mcp-reading-tools';
 import type { Tool } from '../tool';
 
@@ -51,7 +51,8 @@ class McpServerTools implements McpTools {
   readonly #definitions: KnownDefinitions = new Map();
   readonly #stopped = new AbortController();
   #isReading = false;
-  #isStale = false;
+  /** Where the list has changed and was not read since. */
+  #changedAt: Client | undefined;
 
   constructor(options: McpOptions) {
     const { approval, runsPrograms } = overall(options);
@@ -153,7 +154,7 @@ class McpServerTools implements McpTools {
       this.name,
       definitions.map(({ name }) => name),
       renamed,
-      reading.tools.length > 0 ? Object.values(readingTools).flat() : [],
+      reading.tools.map(({ name }) => name),
     );
     const tools = definitions.map((each, index) => toolFrom(place, names[index] ?? '', each));
     // What the author named comes first, and so keeps its name beside one that looks like it.
@@ -174,14 +175,15 @@ class McpServerTools implements McpTools {
   }
 
   /** A list that keeps changing is read once in a while, and once more after its last change. */
-  #readSoon(client: Client): void {
-    this.#isStale = true;
+  #readSoon(changedAt: Client): void {
+    this.#changedAt = changedAt;
     if (this.#isReading) return;
     this.#isReading = true;
     const read = async (): Promise<void> => {
-      while (this.#isStale) {
+      while (this.#changedAt !== undefined) {
         await delay(firstPauseMs, undefined, { ref: false });
-        this.#isStale = false;
+        const client = this.#changedAt;
+        this.#changedAt = undefined;
         // A session that is gone: the next one reads the list again.
         await this.#read(client).catch(() => undefined);
         await delay(refreshMs, undefined, { ref: false });

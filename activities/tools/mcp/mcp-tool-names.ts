@@ -21,7 +21,7 @@ export function mcpToolNames(
   taken: readonly string[] = [],
 ): readonly string[] {
   const wanted = tools.map((tool) => `${plainName(server)}_${plainName(renamed(tool) ?? tool)}`);
-  const all = [...wanted, ...taken.map((name) => `${plainName(server)}_${name}`)];
+  const all = [...wanted, ...taken];
   return wanted.map((name, index) => {
     const tool = tools[index] ?? '';
     const isShared = all.filter((other) => other === name).length > 1;

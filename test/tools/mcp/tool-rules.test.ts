@@ -134,7 +134,7 @@ test('what the author named keeps its name, and the server’s tool of that name
     'pay',
     ['charge', 'refund', 'read_resource'],
     (tool) => (tool === 'charge' ? 'refund' : undefined),
-    ['list_resources', 'read_resource'],
+    ['pay_list_resources', 'pay_read_resource'],
   );
   expect(names[0]).toBe('pay_refund');
   expect(names[1]).toMatch(/^pay_refund_[0-9a-f]{8}$/);
