@@ -164,7 +164,7 @@ export function readingToolsFrom(
       .filter((what) => !isThere(what))
       .map(
         (what) =>
-          `MCP server "${options.name}" offers no ${what}, which its option ${what} asks for.`,
+          `MCP server "${options.name}" offers no ${what}, which its option ${what} asks for; leave it out.`,
       ),
   };
 }

@@ -1,4 +1,6 @@
 /** Which tools of a server agents get, and how each is used: what the author says by name or pattern. */
+import { sanitizeText } from '../../untrusted/sanitizer';
+import { nearestName } from '../nearest-name';
 import type { McpOptions, McpToolOptions } from './mcp-options';
 import { plainName } from './mcp-tool-names';
 
@@ -83,10 +85,16 @@ export function unusedNames(options: McpOptions, listed: readonly string[]): rea
     ...allow.map((key) => [key, 'allow'] as const),
     ...deny.map((key) => [key, 'deny'] as const),
   ];
+  const remedyFor = (key: string): string => {
+    const meant = nearestName(key, there);
+    return meant === undefined
+      ? "use the server's own names, without its prefix"
+      : `perhaps "${sanitizeText(meant, { maxChars: 64 })}" is meant`;
+  };
   return given
     .filter(([key]) => key !== '*' && !there.some((each) => fits(key, each)))
     .map(
       ([key, option]) =>
-        `MCP server "${name}" lists no tool "${key}", which its option ${option} names.`,
+        `MCP server "${name}" lists no tool "${key}", which its option ${option} names; ${remedyFor(key)}.`,
     );
 }

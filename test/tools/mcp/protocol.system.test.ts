@@ -91,7 +91,7 @@ test('a server that offers no tools gives its resources; what it does not offer 
   mcp = await connectTo(server, { required: true, resources: true, prompts: true });
   expect(mcp.tools.map(({ name }) => name)).toEqual(['pay_list_resources', 'pay_read_resource']);
   expect(mcp.dropped).toEqual([
-    'MCP server "pay" offers no prompts, which its option prompts asks for.',
+    'MCP server "pay" offers no prompts, which its option prompts asks for; leave it out.',
   ]);
   const listed = await callTool(toolOf(mcp, 'pay_list_resources'), {}, toolContext());
   expect(listed).toBe('Resources:\n{"uri":"a://b","name":"b"}');

@@ -63,7 +63,7 @@ test('agents get the tools that are allowed and not denied, as the options say',
   expect((await toolErrorOf(call('fix_stall'))).code).toBe('tool_timeout');
   expect((await toolErrorOf(call('fix_stall_write'))).code).toBe('outcome_unknown');
   expect(mcp.dropped).toEqual([
-    'MCP server "fix" lists no tool "fial", which its option allow names.',
+    'MCP server "fix" lists no tool "fial", which its option allow names; perhaps "fail" is meant.',
   ]);
   expect(warnings).toHaveBeenCalledWith(mcp.dropped[0], 'HoldfastWarning');
 });

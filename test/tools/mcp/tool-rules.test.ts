@@ -123,9 +123,9 @@ test('says which names and patterns fit no tool', () => {
     tools: { '*': {}, refund: {}, list_prompts: {}, 'put_*': {} },
   });
   expect(unusedNames(given, ['get_a', 'refund'])).toEqual([
-    'MCP server "pay" lists no tool "put_*", which its option tools names.',
-    'MCP server "pay" lists no tool "refnud", which its option allow names.',
-    'MCP server "pay" lists no tool "*_admin", which its option deny names.',
+    'MCP server "pay" lists no tool "put_*", which its option tools names; use the server\'s own names, without its prefix.',
+    'MCP server "pay" lists no tool "refnud", which its option allow names; perhaps "refund" is meant.',
+    'MCP server "pay" lists no tool "*_admin", which its option deny names; use the server\'s own names, without its prefix.',
   ]);
 });
 
