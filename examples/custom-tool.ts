@@ -67,7 +67,9 @@ function refundAgent(payments: PaymentService): AgentDefinition {
 }
 
 /** Approves everything that waits, until the run ends. */
-async function approveAll(run: Pick<RunHandle, 'events' | 'pending' | 'approve'>): Promise<void> {
+export async function approveAll(
+  run: Pick<RunHandle, 'events' | 'pending' | 'approve'>,
+): Promise<void> {
   for await (const entry of run.events({ follow: true })) {
     if (entry.type !== 'WaitStartedEvent') continue;
     for (const item of await run.pending())

@@ -32,7 +32,7 @@ function askingSource(source: ToolSource): ToolSource {
   };
   return {
     name: source.name,
-    approval: 'always',
+    approval: 'rule',
     runsPrograms: source.runsPrograms,
     get tools() {
       return source.tools.map(askingOnce);

@@ -24,7 +24,7 @@ export const maxDescriptionChars = 1_024;
 /** Default time limit of one execution in milliseconds (ADR 0007). */
 const defaultTimeoutMs = 60_000;
 /** Longest time limit in milliseconds: a day, as for waiting on providers. */
-const maxTimeoutMs = 86_400_000;
+export const maxTimeoutMs = 86_400_000;
 
 /**
  * Refuses a name that a vendor would refuse.
@@ -136,7 +136,7 @@ function parseWith(
 }
 
 /** An approval rule that throws, or returns anything but false, asks a person. */
-function askWhere(
+export function askWhere(
   rule: (input: unknown, context: ApprovalContext) => unknown,
 ): Tool['needsApproval'] {
   return (input, context) => {

@@ -202,8 +202,9 @@ export interface ToolSource {
   readonly name: string;
   /** Those that are there now. */
   readonly tools: readonly Tool[];
-  /** Of all its tools, those that come later included; so is `runsPrograms`. */
-  readonly approval: 'never' | 'always';
+  /** Of all its tools, those that come later included; `rule` where they differ. */
+  readonly approval: 'never' | 'always' | 'rule';
+  /** Whether any of them does. */
   readonly runsPrograms: boolean;
   /** In words why there are none; undefined once they were listed. */
   readonly problem: string | undefined;

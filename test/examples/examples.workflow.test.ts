@@ -5,6 +5,7 @@ import { work } from '../../examples/backend-worker';
 import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summarizeTicket } from '../../examples/existing-worker';
+import { refundByMcp } from '../../examples/mcp-tools';
 import { askTheWriter } from '../../examples/subagents';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
@@ -63,6 +64,19 @@ test('custom-tool: refunds once, after code has approved, with a typed result', 
     report: { healed: { tool_execution_failed: 1 } },
   });
   expect(payments.count).toBe(1);
+});
+
+test('mcp-tools: refunds once by an MCP server, after a look at its policy and an approval', async () => {
+  const contents: string[] = [];
+  const { result, refunds } = await onTestServer(async (world) => {
+    const all = await refundByMcp(world);
+    contents.push(...world.emulator.requests.map((each) => JSON.stringify(each.body)));
+    return all;
+  });
+  expect(result).toMatchObject({ status: 'completed', answer: 'A-17 is refunded.' });
+  expect(refunds).toEqual(['A-17: 80 euros']);
+  expect(contents.at(-1)).toContain('Refunds are possible for 30 days.');
+  expect(contents[0]).not.toContain('delete_customer');
 });
 
 test('subagents: two researchers work side by side under the budget of the run above', async () => {

@@ -63,9 +63,19 @@ function writtenFrame(message: unknown, text: string): string {
   }
 }
 
-/** An event of a stream with its message in order, and without the time after which to connect again: a server could say 0. */
+/** Milliseconds after which a stream is asked for again, at least and at most, whatever the server says. */
+const [minRetryMs, maxRetryMs] = [1_000, 60_000];
+
+/** A line with the time after which to ask again, within its bounds; any other line as it is. */
+function boundedRetry(line: string): string {
+  if (!line.startsWith('retry')) return line;
+  const ms = Number(/^retry: ?(\d+)$/.exec(line)?.[1] ?? minRetryMs);
+  return `retry: ${Math.min(Math.max(ms, minRetryMs), maxRetryMs)}`;
+}
+
+/** An event of a stream with its message in order, and a bounded time after which to connect again. */
 function repairedEvent(event: string, answeredId: RequestId | undefined): [string, unknown] {
-  const lines = event.split(/\r\n|\r|\n/).filter((line) => !line.startsWith('retry'));
+  const lines = event.split(/\r\n|\r|\n/).map(boundedRetry);
   const data = lines.flatMap((line) => /^data: ?(.*)$/s.exec(line)?.[1] ?? []).join('\n');
   if (data === '') return [lines.join('\n'), undefined];
   try {

@@ -2,8 +2,8 @@
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-import { z } from 'zod';
-import type { JsonObject } from '../../../workflows/core/json';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { ToolContext } from '../tool';
 import type { ToolErrorCode } from '../tool-error';
 import { ToolError } from '../tool-error';
@@ -17,7 +17,7 @@ import { UnreadableAnswer } from './mcp-frame';
 export interface McpCall {
   readonly connection: McpConnection;
   readonly server: string;
-  /** The server's own name of the tool. */
+  /** What is called, in errors: the server's own name of the tool. */
   readonly tool: string;
   readonly isRead: boolean;
   /** It may run again with the same idempotency key. */
@@ -172,43 +172,40 @@ async function sessionFor({ connection, tool }: McpCall): Promise<McpSession> {
 /** Characters of a server's progress that are cleaned. */
 const progressChars = 1_000;
 
-/** Any object: how it reads is not the SDK's to decide, since the call is done. */
-const anyResult = z.looseObject({});
+/** What a call asks the server, with requests under its signal and its time limit. */
+export type Ask<Result> = (client: Client, options: RequestOptions) => Promise<Result>;
 
-function callOnce(
-  { tool, timeoutMs }: McpCall,
-  { client }: McpSession,
-  input: JsonObject,
-  context: ToolContext,
-): Promise<Readonly<Record<string, unknown>>> {
-  const { signal, idempotencyKey, progress } = context;
-  const params = { name: tool, arguments: input, _meta: { idempotencyKey } };
-  return client.request({ method: 'tools/call', params }, anyResult, {
+function requestOptions(
+  { timeoutMs }: McpCall,
+  { signal, progress }: Pick<ToolContext, 'signal' | 'progress'>,
+): RequestOptions {
+  return {
     signal,
     timeout: timeoutMs,
     maxTotalTimeout: timeoutMs,
     onprogress: ({ message }) => {
       progress((message ?? '').slice(0, progressChars));
     },
-  });
+  };
 }
 
 /**
- * Calls the tool; once more on a new session if nobody looked at the first call, or if the connection was lost and the call may
+ * Makes a call; once more on a new session if nobody looked at the first one, or if the connection was lost and the call may
  * be repeated.
  *
  * Contract: a result came: the call is done, whatever it looks like.
  * Errors: `ToolError`; the reason of the signal.
  */
-export async function callMcpTool(
+export async function callMcp<Result>(
   call: McpCall,
-  input: JsonObject,
-  context: ToolContext,
-): Promise<Readonly<Record<string, unknown>>> {
+  context: Pick<ToolContext, 'signal' | 'progress'>,
+  ask: Ask<Result>,
+): Promise<Result> {
+  const options = requestOptions(call, context);
   for (let isSecond = false; ; isSecond = true) {
     const session = await sessionFor(call);
     try {
-      return await session.use(() => callOnce(call, session, input, context));
+      return await session.use(() => ask(session.client, options));
     } catch (thrown) {
       context.signal.throwIfAborted();
       const end = endOf(thrown, session);

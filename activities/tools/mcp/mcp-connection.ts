@@ -6,7 +6,7 @@ import {
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { packageVersion } from '../../lifecycle/package-version';
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import { sanitizeText } from '../../untrusted/sanitizer';
@@ -18,6 +18,13 @@ import { StdioTransport } from './stdio-transport';
 
 /** Milliseconds to connect. */
 const connectTimeoutMs = 30_000;
+/** How a stream that broke is asked for again: 1 s, 1.5 s … 5 s, then the call is left to its time limit. */
+const reconnectionOptions = {
+  initialReconnectionDelay: 1_000,
+  reconnectionDelayGrowFactor: 1.5,
+  maxReconnectionDelay: 5_000,
+  maxRetries: 5,
+};
 /** Characters of a server's words that are cleaned, from their end. */
 const seenChars = 8_192;
 /** Characters of them that an error says. */
@@ -106,6 +113,7 @@ function httpLine(server: HttpServer, remembered: RememberedHeaders): Line {
   };
   const transport = new StreamableHTTPClientTransport(new URL(server.url), {
     fetch: boundedFetch({ headers, abort }),
+    reconnectionOptions,
   });
   return { transport, problem: () => problem, ending: () => problem };
 }
@@ -144,6 +152,15 @@ function sessionOf(client: Client, line: Line, forget: () => void): McpSession {
   };
 }
 
+/**
+ * Answers what a server asks of its client: sampling, elicitation, roots, tasks. None of them is declared, so only a server that
+ * is wrong asks.
+ */
+function refuse({ method }: { readonly method: string }): never {
+  const message = `${method} is not supported: this client runs without a person and lends no model; finish the call without it, or let it fail`;
+  throw Object.assign(new Error(message), { code: ErrorCode.MethodNotFound });
+}
+
 /** Whether a connection was there and broke. */
 function isBroken(thrown: unknown): boolean {
   return /ECONNRESET|EPIPE|UND_ERR_SOCKET|other side closed/.test(wordsOf(thrown));
@@ -164,6 +181,7 @@ export function mcpConnection(
   const startSession = async (forget: () => void): Promise<McpSession> => {
     const line = server.type === 'stdio' ? stdioLine(server) : httpLine(server, remembered);
     const client = new Client({ name: 'holdfast', version: packageVersion() });
+    client.fallbackRequestHandler = refuse;
     open.add(client);
     const session = sessionOf(client, line, forget);
     try {

@@ -103,6 +103,11 @@ function nameProblem(name: string): string | undefined {
   return clean(name) === name ? undefined : 'its name holds hidden characters or a secret';
 }
 
+/** Whether a tool runs only as a task of the protocol, whose results are fetched later. */
+function needsTask(execution: JsonValue | undefined): boolean {
+  return isJsonObject(execution) && execution['taskSupport'] === 'required';
+}
+
 /** The definition, or in words why it cannot be used. */
 function definitionOf(listed: unknown): McpDefinition | string {
   try {
@@ -111,6 +116,7 @@ function definitionOf(listed: unknown): McpDefinition | string {
     if (typeof name !== 'string') return 'it is no tool: its name is not a string';
     const problem = nameProblem(name);
     if (problem !== undefined) return problem;
+    if (needsTask(listed['execution'])) return 'it runs only as a task, which is not supported';
     const schema = inputSchemaOf(inputSchema);
     if (typeof schema === 'string') return schema;
     const hints = isJsonObject(annotations) ? annotations : {};

@@ -13,7 +13,7 @@ function serverOf(mode: string): McpOptions {
   return {
     name: 'hostile',
     transport: { type: 'stdio', command: process.execPath, args: [script, mode] },
-    callTimeoutMs: 5_000,
+    tools: { '*': { timeoutMs: 5_000 } },
   };
 }
 

@@ -18,7 +18,7 @@ test('a call asks a server that was down, and fails readably until it is back', 
   const pay = await connectMcp({
     name: 'pay',
     transport: { type: 'http', url: first.url },
-    approval: 'always',
+    tools: { charge: { approval: 'always' }, '*.admin': { approval: () => false } },
   });
   const { agents } = createAgentCatalog(
     [
@@ -48,6 +48,11 @@ test('a call asks a server that was down, and fails readably until it is back', 
   expect((await toolErrorOf(callTool(tool, {}, toolContext()))).code).toBe('invalid_params');
   expect(await callTool(tool, { n: 1 }, toolContext())).toBe('charged');
   expect([...(payer?.registry.keys() ?? [])]).toEqual(['pay_charge', 'read_output']);
+  expect(
+    ['pay_refund', 'pay_user_admin', 'pay_charge_0123abcd'].map(
+      (name) => pay.toolNamed(name).approval,
+    ),
+  ).toEqual(['never', 'always', 'always']);
   const gone = payer?.absentTool('pay_refund') ?? tool;
   expect((await toolErrorOf(callTool(gone, {}, toolContext()))).message).toContain(
     'does not list it any more',
@@ -56,7 +61,7 @@ test('a call asks a server that was down, and fails readably until it is back', 
   await back.close();
 });
 
-test('a list that changes is read again, and tools that left it stay known to runs', async () => {
+test('a list that changes is read again; a tool that left it is not called, and the error says why', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-list-'));
   const file = join(folder, 'tools.json');
   const list = (...names: readonly string[]): void => {
@@ -74,6 +79,10 @@ test('a list that changes is read again, and tools that left it stay known to ru
   await before.readDefinition?.();
   expect(mcp.tools.map(({ name }) => name)).toEqual(['x_b', 'x_c']);
   expect(before.definitionDigest?.()).not.toBe(digest);
+  const left = await toolErrorOf(callTool(mcp.toolNamed('x_a'), {}, toolContext()));
+  expect(left.message).toBe('x_a was not called: MCP server "x" does not list it any more');
+  expect(left.hint).toContain('Go on without it');
+  list('a');
   expect(await callTool(mcp.toolNamed('x_a'), {}, toolContext())).toBe('a ran');
   await mcp.close();
   rmSync(folder, { recursive: true });

@@ -87,8 +87,8 @@ describe('case t2-mcp_result-01', () => {
     expect(server.calls).toHaveLength(1);
   });
 
-  const keyed = { effects: { charge: 'keyed' as const } };
-  const read = { effects: { charge: 'read' as const } };
+  const keyed = { tools: { charge: { effect: 'keyed' as const } } };
+  const read = { tools: { charge: { effect: 'read' as const } } };
   test.each<[string, unknown, Partial<McpOptions>, string]>([
     ['content of null', { content: null }, {}, 'outcome_unknown'],
     ['content of null, keyed', { content: null }, keyed, 'outcome_unknown'],

@@ -52,7 +52,7 @@ describe('over stdio', () => {
     mcp = await connectMcp({
       name: 'bad',
       transport: bad('answers'),
-      effects: { logs: 'read', 'one-long-line': 'read' },
+      tools: { logs: { effect: 'read' }, 'one-long-line': { effect: 'read' } },
     });
   });
   afterEach(() => mcp.close());

@@ -275,7 +275,7 @@ describe('other refusals', () => {
           ? sendJson(response, '', 502)
           : sendResult(response, request, done);
       },
-      { effects: { charge: 'keyed' } },
+      { tools: { charge: { effect: 'keyed' } } },
     );
     expect(await charge(tools, toolContext({ idempotencyKey: 'key-9' }))).toBe('charged');
     expect(keys).toEqual(['key-9', 'key-9']);

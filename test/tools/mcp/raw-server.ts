@@ -36,7 +36,9 @@ export interface RawServer {
   /** Answers from now on. */
   answer: Answer;
   /** Answers GET, by which clients ask for a stream; absent: there is none. */
-  stream?: (response: ServerResponse) => void;
+  stream?: (response: ServerResponse, incoming: IncomingMessage) => void;
+  /** What `initialize` says. */
+  initialized: object;
   /** What `tools/list` says. */
   tools: readonly unknown[];
   close(): Promise<void>;
@@ -68,7 +70,7 @@ export async function rawServer(answer: Answer, port = 0): Promise<RawServer> {
   const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await bodyOf(incoming);
     if (incoming.method !== 'POST') {
-      if (incoming.method === 'GET' && server.stream) server.stream(response);
+      if (incoming.method === 'GET' && server.stream) server.stream(response, incoming);
       else response.writeHead(405).end();
       return;
     }
@@ -79,11 +81,7 @@ export async function rawServer(answer: Answer, port = 0): Promise<RawServer> {
     if (request.method === 'initialize') {
       sessions += 1;
       response.setHeader('mcp-session-id', `session-${sessions}`);
-      sendResult(response, request, {
-        protocolVersion: '2025-06-18',
-        capabilities: { tools: {} },
-        serverInfo: { name: 'raw', version: '1' },
-      });
+      sendResult(response, request, server.initialized);
     } else if (request.method === 'tools/list') {
       sendResult(response, request, { tools: server.tools });
     } else {
@@ -102,6 +100,11 @@ export async function rawServer(answer: Answer, port = 0): Promise<RawServer> {
     calls: [],
     methods: [],
     answer,
+    initialized: {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'raw', version: '1' },
+    },
     tools: [anyTool],
     close: async () => {
       http.closeAllConnections();

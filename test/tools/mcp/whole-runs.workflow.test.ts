@@ -39,8 +39,8 @@ beforeAll(async () => {
   const at = ({ url }: RawServer) => ({ type: 'http' as const, url });
   jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   servers = await Promise.all([
-    connectMcp({ name: 'pay', transport: at(server), onUnknown: 'ask-person' }),
-    connectMcp({ name: 'asks', transport: at(server), approval: 'always' }),
+    connectMcp({ name: 'pay', transport: at(server), tools: { '*': { onUnknown: 'ask-person' } } }),
+    connectMcp({ name: 'asks', transport: at(server), tools: { '*': { approval: 'always' } } }),
     connectMcp({ name: 'late', transport: at(late) }),
   ]);
   const [pay, asks, absent] = servers;
