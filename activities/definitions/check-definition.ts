@@ -110,7 +110,10 @@ const agentShape = z.strictObject({
   tools: z.array(madeTool, { error: 'give an array; [] for no tools' }),
   handoffs: z.array(handoff, { error: 'give an array of agents or their names' }).optional(),
   guardrails: z
-    .strictObject({ input: guardrails, output: guardrails }, { error: 'give { input, output }' })
+    .strictObject(
+      { input: guardrails, output: guardrails },
+      { error: ({ code }) => (code === 'invalid_type' ? 'give { input, output }' : undefined) },
+    )
     .optional(),
   completion: oneOf('text', 'tool').optional(),
   output: zodSchema.optional(),
@@ -125,18 +128,20 @@ const agentShape = z.strictObject({
   recovery: anything,
 });
 
+/** Where and what is wrong. Of alternatives, the words of each: "never" or "always", or a function. */
+function problemText(issue: z.core.$ZodIssue): string {
+  const where = issue.path.join('.');
+  const words =
+    issue.code === 'invalid_union'
+      ? issue.errors.flatMap((alternative) => alternative.map(problemText)).join(', or ')
+      : issue.message;
+  return where === '' ? words : `${where}: ${words}`;
+}
+
 function check(what: string, shape: z.ZodType, definition: unknown): void {
   const parsed = shape.safeParse(definition);
   if (parsed.success) return;
-  const problems = parsed.error.issues.map(({ path, message, code, ...issue }) => {
-    const where = path.join('.');
-    // The words of the alternatives: "never" or "always", or a function.
-    const words =
-      code === 'invalid_union' && 'errors' in issue
-        ? issue.errors.flatMap((alternative) => alternative.map((one) => one.message)).join(', or ')
-        : message;
-    return where === '' ? words : `${where}: ${words}`;
-  });
+  const problems = parsed.error.issues.map(problemText);
   const { name } = { ...(definition as object | undefined) } as { readonly name?: unknown };
   const named = typeof name === 'string' ? `${what} "${name}"` : what;
   throw new UserError(`${named}: ${problems.join('; ')}.`);
