@@ -22,6 +22,8 @@ const coreRooms = [
   'model-call',
   'view',
   'subagents',
+  'handoff',
+  'guardrails',
   'learning',
   'notifications',
   'run',

@@ -3,6 +3,7 @@ import type { Activities } from '../workflows/core/activities';
 import { defined } from '../workflows/core/json';
 import { callModel } from './call-model';
 import { checkEdit } from './check-edit';
+import { checkGuardrails } from './check-guardrails';
 import { compact } from './compact';
 import type { ActivitiesConfig } from './definitions/activities-config';
 import type { ActivityDeps, Feature } from './definitions/activity-deps';
@@ -53,7 +54,11 @@ function absent(feature: string): () => Promise<never> {
 export function createActivities(config: ActivitiesConfig): Activities {
   checkIsStore(config.store);
   const approvers = config.approvers && approversFrom(config.approvers);
-  const { agents, warnings } = guardPrograms(config.agents, approvers !== undefined);
+  const given = Object.values(features).reduce(
+    (all, feature) => feature.agents?.(all) ?? all,
+    config.agents,
+  );
+  const { agents, warnings } = guardPrograms(given, approvers !== undefined);
   for (const message of warnings) process.emitWarning(message, 'HoldfastWarning');
   const catalog = createAgentCatalog(agents, config.providers, config.prices, config.windows);
   const deps = Object.values(features).reduce<ActivityDeps>(
@@ -74,6 +79,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
     callModel: (input) => withQueueTime(deps.clock, () => callModel(deps, input)),
     compact: (input) => withQueueTime(deps.clock, () => compact(deps, input)),
     runTool: (input) => withQueueTime(deps.clock, () => runTool(deps, input)),
+    checkGuardrails: (input) => withQueueTime(deps.clock, () => checkGuardrails(deps, input)),
     checkEdit: (input) => crossing(() => checkEdit(deps, input)),
     notify: absent('notifiers'),
     recordObservations: absent('learning'),

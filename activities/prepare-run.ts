@@ -3,15 +3,18 @@ import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import type { HandedLimits, Limits } from '../workflows/core/limits';
 import { personTextChars, tenantPattern } from '../workflows/core/limits';
-import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/run/ports';
+import type { AgentSnapshot, PrepareRunInput, PrepareRunResult } from '../workflows/core/run/ports';
+import type { ToolPolicy } from '../workflows/core/tools/ports';
 import type { Allowance, CallSpend } from '../workflows/core/budget/spend';
 import { usdOf } from '../workflows/core/budget/spend';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
-import { agentNames, storeOf } from './definitions/activity-deps';
+import { agentNamed, agentNames, storeOf } from './definitions/activity-deps';
 import { givenContext, instructionsFor } from './definitions/given-context';
 import type { ResolvedAgent } from './definitions/agent-catalog';
+import { toolSpecs } from './definitions/agent-catalog';
+import { guardrailPolicies, guardrailsOf } from './definitions/guardrail';
 import { countAllTokens } from './measure/count-tokens';
 import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
@@ -44,13 +47,25 @@ function configInvalid(message: string): InfraException {
   return new InfraException({ code: 'config_invalid', message });
 }
 
-function agentOf(deps: ActivityDeps, input: PrepareRunInput): ResolvedAgent {
-  const agent = deps.catalog.agents.get(input.agent);
+function agentOf(deps: ActivityDeps, name: string, { underway }: PrepareRunInput): ResolvedAgent {
+  if (underway !== undefined) return agentNamed(deps, name);
+  const agent = deps.catalog.agents.get(name);
   if (agent !== undefined) return agent;
   throw new InfraException({
     code: 'agent_unknown',
-    message: `No agent is called "${input.agent}"; this worker has ${agentNames(deps)}.`,
+    message: `No agent is called "${name}"; this worker has ${agentNames(deps)}.`,
   });
+}
+
+/** The agent that the run was started with, and the one that acts. Copies: their MCP servers may list other tools meanwhile. */
+function agentsOf(
+  deps: ActivityDeps,
+  input: PrepareRunInput,
+): { readonly starter: ResolvedAgent; readonly agent: ResolvedAgent } {
+  const starter = { ...agentOf(deps, input.agent, input) };
+  const { actingAgent = input.agent } = input;
+  const isSame = actingAgent === input.agent;
+  return { starter, agent: isSame ? starter : { ...agentOf(deps, actingAgent, input) } };
 }
 
 /** The limits or the budget of a run, checked as those of an agent are. */
@@ -116,13 +131,13 @@ function budgetOf(
   return allowance;
 }
 
-/** Refuses names that are not tools with effects; those of a subagent were checked with the run that people started. */
+/** Refuses names that are not tools with effects; those of a subagent, or of a run that is handed over, were checked when it began. */
 function checkRepeatEffects(
   deps: ActivityDeps,
-  { policies }: ResolvedAgent,
-  { repeatEffects = [], origins, parent }: PrepareRunInput,
+  policies: readonly ToolPolicy[],
+  { repeatEffects = [], origins, parent, underway }: PrepareRunInput,
 ): void {
-  if (repeatEffects.length === 0 || parent !== undefined) return;
+  if (repeatEffects.length === 0 || parent !== undefined || underway !== undefined) return;
   if (origins === undefined)
     throw configInvalid('repeatEffects is only for a fork or a continued run.');
   const all = deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies;
@@ -202,8 +217,39 @@ async function withSpend<Result>(
   }
 }
 
+/** What the agent's input guardrails check; undefined if it has none. */
+function checkedInput(
+  { guardrails }: ResolvedAgent,
+  { message = '' }: PrepareRunInput,
+  goal: string,
+): string | undefined {
+  if (guardrailsOf(guardrails, 'input').length === 0) return undefined;
+  return message.trim() === '' ? goal : message;
+}
+
+/** What the snapshot says of the agents and of the worker. */
+function declared(
+  deps: ActivityDeps,
+  { starter, agent }: ReturnType<typeof agentsOf>,
+  policies: readonly ToolPolicy[],
+): Omit<AgentSnapshot, 'flags' | 'definition' | 'storeId' | 'limits'> {
+  const { name, chain, compaction, recovery, approvals, questions, learns } = agent;
+  return {
+    agent: name,
+    completion: starter.completion,
+    chain,
+    tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies,
+    compaction,
+    recovery,
+    ...defined({ approvals, questions, notifiers: deps.notifiersOfRun }),
+    ...defined({ guardrails: guardrailPolicies(agent.guardrails, starter.guardrails) }),
+    ...defined({ approvers: deps.approvers?.map(({ publicKey }) => publicKey) }),
+    ...(learns ? { learns: true } : {}),
+  };
+}
+
 /**
- * Prepares a run.
+ * Prepares a run, or the agent that one under way is handed to.
  *
  * Errors: `agent_unknown`, `config_invalid`, `workspace_missing`, `store_mismatch`, `store_unavailable`.
  */
@@ -212,18 +258,21 @@ export async function prepareRun(
   input: PrepareRunInput,
 ): Promise<PrepareRunResult> {
   const store = storeOf(deps, input.storeId ?? deps.store.id);
-  // A copy: its MCP servers may list other tools meanwhile.
-  const agent = { ...agentOf(deps, input) };
-  checkRepeatEffects(deps, agent, input);
-  const limits = checkedForRun(() => limitsOf(agent, input));
-  const budget = checkedForRun(() => budgetOf(deps, agent, input));
+  const agents = agentsOf(deps, input);
+  const { starter, agent } = agents;
+  checkRepeatEffects(deps, [...starter.policies, ...agent.policies], input);
+  const limits = checkedForRun(() => limitsOf(starter, input));
+  const budget = checkedForRun(() => budgetOf(deps, starter, input));
   const goal = checkGoal(await goalOf(store, input));
   const workspace = await checkWorkspace(input.workspace);
   const tenant = tenantOf(input);
-  const context = await givenContext(deps, agent, input);
-  const system = agent.systemWith(await instructionsFor(agent, { tenant, workspace, context }));
-  const head = await firstHead(store, { ...input, goal });
-  const { completion, chain, compaction } = agent;
+  const { own: context, ofRun } = await givenContext(deps, starter, agent, input);
+  const { completion } = starter;
+  const instructions = await instructionsFor(agent, { tenant, workspace, context });
+  const system = agent.systemWith(instructions, completion);
+  const tools = toolSpecs(agent, starter);
+  const head = input.underway?.head ?? (await firstHead(store, { ...input, goal }));
+  const { chain, compaction } = agent;
   const { knowledge, spend } = await knowledgeOfAgent(deps, agent, limits, budget);
   const policies = withAlternatives(agent.policies, knowledge);
   const definition = await withSpend(spend, () =>
@@ -231,7 +280,7 @@ export async function prepareRun(
       runConfigJson({
         agent: agent.name,
         system,
-        tools: agent.tools,
+        tools,
         completion,
         chain,
         limits,
@@ -240,6 +289,9 @@ export async function prepareRun(
         tenant,
         knowledge,
         context,
+        input: checkedInput(agent, input, goal),
+        startedAs:
+          agent === starter ? undefined : { agent: starter.name, ...defined({ context: ofRun }) },
       }),
     ),
   );
@@ -248,23 +300,15 @@ export async function prepareRun(
     head,
     ...defined({ spend }),
     snapshot: {
-      agent: agent.name,
+      ...declared(deps, agents, policies),
       flags: input.flags,
       definition,
       storeId: store.id,
       ...defined({ run: facts, budget }),
-      firstTokens: countAllTokens([system, JSON.stringify(agent.tools), goal].join('\n')),
-      completion,
-      chain,
-      tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies,
+      firstTokens: countAllTokens([system, JSON.stringify(tools), goal].join('\n')),
       limits,
-      compaction,
-      recovery: agent.recovery,
-      ...(context === undefined ? {} : { hasContext: true }),
-      ...defined({ workspace, approvals: agent.approvals, questions: agent.questions }),
-      ...defined({ approvers: deps.approvers?.map(({ publicKey }) => publicKey) }),
-      ...(agent.learns ? { learns: true } : {}),
-      ...defined({ notifiers: deps.notifiersOfRun }),
+      ...defined({ workspace }),
+      ...(ofRun === undefined ? {} : { hasContext: true }),
     },
   };
 }

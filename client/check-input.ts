@@ -89,6 +89,7 @@ const startFields = {
   continueFrom: runIdSchema.optional(),
   context: context.optional(),
   contextOf: bounded('The context hash', 200).optional(),
+  actingAgent: bounded('The acting agent', 100).optional(),
   origins: z.array(z.object({ runKey: z.string(), iteration: z.number() })).optional(),
   repeatEffects: z
     .array(bounded('A tool of repeatEffects', 100), {
@@ -107,7 +108,7 @@ const startFields = {
 };
 
 /** Options that only the runtime sets. */
-const ofRuntime = ['contextOf', 'pendingResults', 'runtimeResults', 'origins'];
+const ofRuntime = ['contextOf', 'actingAgent', 'pendingResults', 'runtimeResults', 'origins'];
 const startOptionNames = Object.keys(startFields).filter((name) => !ofRuntime.includes(name));
 
 /** What starts a run. */

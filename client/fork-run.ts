@@ -27,13 +27,23 @@ export async function forkStart(
   options: Partial<StartOptions>,
 ): Promise<StartOptions> {
   const at = check(iterationSchema, iteration);
-  const { head, storeId, request, origins, contextOf } = await transcriptPoint(access, at);
+  const { head, storeId, request, origins, contextOf, actingAgent } = await transcriptPoint(
+    access,
+    at,
+  );
   const { goal, message = goal ?? '' } = options;
   // The forked run's initial results are in its transcript; its repeatEffects are not inherited.
   const { pendingResults: _read, runtimeResults: _too, repeatEffects: _its, ...earlier } = request;
-  const { parent: _not, context: _stored, contextOf: _older, ...asked } = earlier;
+  const {
+    parent: _not,
+    context: _stored,
+    contextOf: _older,
+    actingAgent: _then,
+    ...asked
+  } = earlier;
   const begin = { goal: goal ?? request.goal, message, head, storeId, origins };
-  return { ...asked, ...options, ...begin, ...defined({ contextOf }) };
+  const acting = options.agent === undefined ? { actingAgent } : {};
+  return { ...asked, ...options, ...begin, ...defined({ contextOf, ...acting }) };
 }
 
 /** The result of a call that the runtime made itself. */

@@ -111,9 +111,10 @@ export function checkStart(options: StartOptions): void {
 function requestOf(options: StartOptions): RunRequest {
   const { agent, goal, workspace, limits, budget, head, message, storeId, tenant } = options;
   const { pendingResults, runtimeResults, origins, repeatEffects, context, contextOf } = options;
+  const { actingAgent } = options;
   const earlier = { head, message, pendingResults, runtimeResults, origins, repeatEffects };
   const data = context === undefined ? { contextOf } : { context };
-  const given = { workspace, limits, budget, ...earlier, storeId, tenant, ...data };
+  const given = { workspace, limits, budget, ...earlier, storeId, tenant, actingAgent, ...data };
   return { agent, goal, ...defined(given) };
 }
 

@@ -45,8 +45,15 @@ function limitsOf(command: ActivityCommand): ActivityOptions {
   switch (command.type) {
     // A person waits for a checked edit, so a lost worker is given up soon.
     case 'prepare-run':
+    case 'hand-over':
     case 'check-edit':
       return {};
+    // The activity keeps the limit of each guardrail. One that fails is tried four times in 15 s: then the run ends with the cause.
+    case 'check-guardrails':
+      return {
+        startToCloseTimeout: command.timeoutMs + graceMs,
+        heartbeatTimeout: command.heartbeatTimeoutMs,
+      };
     // The activity keeps its own deadline, and decides what is retried, and when (ADR 0004).
     case 'call-model':
     case 'compact':
@@ -89,7 +96,7 @@ interface AnyActivity {
 
 /** The input as history has it: what is the same in every call of the run is in the store (ADR 0052). */
 function sentInput(command: ActivityCommand): unknown {
-  if (command.type === 'prepare-run')
+  if (command.type === 'prepare-run' || command.type === 'hand-over')
     return { ...command.input, flags: flagNames, runKey: runKey() };
   if (command.type === 'call-model') return sentModelCall(command.input);
   return command.type === 'run-tool' ? sentToolCall(command.input) : command.input;

@@ -28,6 +28,8 @@ export interface ActivityDeps extends FeatureHooks {
 
 /** An optional feature: one entry of the list in `activities/index.ts`. No other room imports its room. */
 export interface Feature {
+  /** What it makes of the agents, before they are checked. Errors: `UserError`. */
+  readonly agents?: (given: ActivitiesConfig['agents']) => ActivitiesConfig['agents'];
   /** Errors: `UserError` for options of the feature that cannot work. */
   readonly hooks?: (config: ActivitiesConfig) => FeatureHooks;
   /** The activities that it implements. */
@@ -78,6 +80,16 @@ export async function loadConfig(deps: ActivityDeps, hash: ContentHash): Promise
   return config;
 }
 
+/** An agent of a run under way. Errors: `worker_mismatch` if this worker does not know it. */
+export function agentNamed(deps: ActivityDeps, name: string): ResolvedAgent {
+  const agent = deps.catalog.agents.get(name);
+  if (agent !== undefined) return agent;
+  throw new InfraException({
+    code: 'worker_mismatch',
+    message: `${thisWorker()} lacks this run's agent "${name}"; it has ${agentNames(deps)}. Deploy a worker that has it.`,
+  });
+}
+
 /**
  * Loads the definition that a run was started with.
  *
@@ -88,11 +100,11 @@ export async function loadDefinition(
   hash: ContentHash,
 ): Promise<RunDefinition> {
   const config = await loadConfig(deps, hash);
-  const agent = deps.catalog.agents.get(config.agent);
-  if (agent === undefined)
-    throw new InfraException({
-      code: 'worker_mismatch',
-      message: `${thisWorker()} lacks this run's agent "${config.agent}"; it has ${agentNames(deps)}. Deploy a worker that has it.`,
-    });
+  const acting = agentNamed(deps, config.agent);
+  const { startedAs } = config;
+  const agent =
+    startedAs === undefined
+      ? acting
+      : { ...acting, coreTools: agentNamed(deps, startedAs.agent).coreTools };
   return { config, agent, runId: currentRunId() };
 }

@@ -21,6 +21,7 @@ import { checkBudget, checkPriced } from './check-budget';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { defined } from '../../workflows/core/json';
 import { resolveRecovery } from './recovery-policy';
+import { checkGuardrailNames } from './guardrail';
 import { askUserSpec, completeTaskSpec } from '../tools/built-in-tools';
 import { readOutput } from '../tools/read-output';
 import type { Tool } from '../tools/tool';
@@ -46,8 +47,9 @@ export interface ResolvedAgent {
   readonly coreTools: readonly Tool[];
   readonly instructions: AgentDefinition['instructions'];
   readonly contextSchema: AgentDefinition['context'];
-  /** The whole system prompt with these instructions. */
-  readonly systemWith: (instructions: string) => string;
+  readonly guardrails: AgentDefinition['guardrails'];
+  /** The whole system prompt with these instructions, for a run that ends in this way. */
+  readonly systemWith: (instructions: string, completion: Completion) => string;
   readonly tools: readonly ToolSpec[];
   /** A tool that a run has, of an MCP server that does not list it now. */
   readonly absentTool: (name: string) => Tool | undefined;
@@ -69,17 +71,25 @@ const completionText: { readonly [Mode in Completion]: string } = {
 
 function systemPrompt(
   instructions: string,
-  definition: AgentDefinition,
   completion: Completion,
+  readsOutputs: boolean,
   missing: readonly string[],
 ): string {
   const parts = [instructions.trim(), completionText[completion]];
-  if (definition.tools.length > 0) parts.push(fenceExplanation);
+  if (readsOutputs) parts.push(fenceExplanation);
   if (missing.length > 0)
     parts.push(
       `Tools that are not available now: those of ${missing.join(', ')}. Work without them.`,
     );
   return parts.join('\n\n');
+}
+
+/** The tools of a run as the model knows them: those of the agent that acts, and those by which the run ends. */
+export function toolSpecs(
+  { registry }: Pick<ResolvedAgent, 'registry'>,
+  { coreTools }: Pick<ResolvedAgent, 'coreTools'>,
+): readonly ToolSpec[] {
+  return [...registry.values(), ...coreTools].map(toolSpec);
 }
 
 function toolSpec({ name, description, inputSchema }: Tool): ToolSpec {
@@ -96,6 +106,7 @@ function toolPolicy(tool: Tool): ToolPolicy {
     ...(tool.quick === true ? { quick: true } : {}),
     ...(tool.onUnknown === 'ask-person' ? { onUnknown: tool.onUnknown } : {}),
     ...defined({
+      handoff: tool.handoff,
       approvals: tool.approvals,
       subagent: tool.subagent && { ...tool.subagent, tools: [] },
     }),
@@ -107,6 +118,8 @@ interface CatalogParts {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly prices: PriceTable;
   readonly windows: WindowTable;
+  /** Names of the agents that runs are handed to: their transcripts hold outputs of other agents' tools. */
+  readonly takers: ReadonlySet<string>;
 }
 
 function resolveRoute(
@@ -149,7 +162,12 @@ type ToolsNow = Pick<
 >;
 
 /** Follows an agent's tools. Errors: as `toolsByName`, with the first reading. */
-function toolsNow(definition: AgentDefinition, completion: Completion): () => ToolsNow {
+function toolsNow(
+  definition: AgentDefinition,
+  completion: Completion,
+  { takers }: CatalogParts,
+): () => ToolsNow {
+  const readsOutputs = definition.tools.length > 0 || takers.has(definition.name);
   const live = liveTools(definition.tools);
   const coreTools = completion === 'tool' ? [completeTaskSpec(definition.output), askUserSpec] : [];
   const warned = new Set<string>();
@@ -160,9 +178,7 @@ function toolsNow(definition: AgentDefinition, completion: Completion): () => To
     const of = [...given, ...missing];
     if (known?.of.length === of.length && known.of.every((each, index) => each === of[index]))
       return known.now;
-    const { registry, leftOut } = toolsByName(
-      definition.tools.length > 0 ? [...given, readOutput] : [],
-    );
+    const { registry, leftOut } = toolsByName(readsOutputs ? [...given, readOutput] : []);
     for (const message of leftOut)
       if (!warned.has(message)) process.emitWarning(message, 'HoldfastWarning');
     for (const message of leftOut) warned.add(message);
@@ -171,8 +187,9 @@ function toolsNow(definition: AgentDefinition, completion: Completion): () => To
       registry,
       coreTools,
       policies: tools.map(toolPolicy),
-      tools: [...tools, ...coreTools].map(toolSpec),
-      systemWith: (instructions) => systemPrompt(instructions, definition, completion, missing),
+      tools: toolSpecs({ registry }, { coreTools }),
+      systemWith: (instructions, ending) =>
+        systemPrompt(instructions, ending, readsOutputs, missing),
       absentTool: live.absent,
     };
     known = { of, now };
@@ -199,7 +216,8 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
   const chain = definition.chain.map((route) => resolveRoute(name, route, parts));
   const budget = definition.budget && checkBudget(where, definition.budget);
   checkPriced(where, budget, chain);
-  const now = toolsNow(definition, completion);
+  checkGuardrailNames(where, definition.guardrails);
+  const now = toolsNow(definition, completion, parts);
   const iterations =
     completion === 'tool' ? { maxIterations: defaultToolCompletionIterations } : {};
   return {
@@ -227,6 +245,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     },
     instructions: definition.instructions,
     contextSchema: definition.context,
+    guardrails: definition.guardrails,
     learns: definition.patterns !== 'off',
     knowledge: definition.knowledge ?? 'rules',
     coreTools: now().coreTools,
@@ -238,6 +257,11 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     },
     absentTool: now().absentTool,
   };
+}
+
+/** The agents that an agent may hand its runs to. */
+function takersOf({ tools }: AgentDefinition): readonly string[] {
+  return tools.flatMap((tool) => ('handoff' in tool ? (tool.handoff ?? []) : []));
 }
 
 /**
@@ -254,7 +278,8 @@ export function createAgentCatalog(
   windows: WindowTable = {},
 ): AgentCatalog {
   const providerByName = byName('Provider', providers);
-  const parts = { providers: providerByName, prices, windows: checkWindows(windows) };
+  const takers = new Set(agents.flatMap(takersOf));
+  const parts = { providers: providerByName, prices, windows: checkWindows(windows), takers };
   return {
     agents: byName(
       'Agent',

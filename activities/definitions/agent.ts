@@ -7,7 +7,9 @@ import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import type { PriceDefinition } from '../models/model-tables';
-import type { AnyTool, RunContext, ToolSource } from '../tools/tool';
+import type { AgentType } from '../../workflows/core/typed-agent';
+import type { AnyTool, ApprovalContext, RunContext, ToolSource } from '../tools/tool';
+import type { Guardrails } from './guardrail';
 
 /** One route of a chain, as people write it. */
 export interface RouteDefinition {
@@ -47,6 +49,27 @@ type Instructions<Context> = {
   of(run: RunContext<Context>): string | Promise<string>;
 }['of'];
 
+/** A handoff, where its tool needs more than the agent's name. */
+export interface HandoffDefinition<Context = unknown> {
+  /** One of the worker's agents, or its name. */
+  readonly agent: AgentType | string;
+  /** When to hand over to it, for the model. */
+  readonly description?: string;
+  /** As that of a tool. */
+  readonly approval?:
+    | 'never'
+    | 'always'
+    // A method, so that an agent with any context is an agent.
+    | {
+        rule(input: { readonly reason: string }, context: ApprovalContext<Context>): boolean;
+      }['rule'];
+  /** Handoffs to it in one run. Default 5. */
+  readonly maxCalls?: number;
+}
+
+/** An agent that a run may be handed to: its definition, its name, or either with more about the tool. */
+export type Handoff<Context = unknown> = AgentType | string | HandoffDefinition<Context>;
+
 /** An agent as its author writes it. Resolved once at the start of a run; a later deploy changes new runs only. */
 export interface AgentDefinition<
   Name extends string = string,
@@ -66,6 +89,13 @@ export interface AgentDefinition<
   readonly chain: readonly [RouteDefinition, ...RouteDefinition[]];
   /** A tool, or an MCP server with all of its tools as they come and go: what `connectMcp` returned. */
   readonly tools: Tools;
+  /**
+   * Agents that may take a run over: each is a tool `transfer_to_<agent>` for the model. The run goes on with its transcript, limits
+   * and budget, and with the other agent's instructions, tools and chain; it ends as the agent says that it was started with.
+   */
+  readonly handoffs?: readonly Handoff<z.output<Context>>[];
+  /** Checks of what the agent is asked, and of what its runs answer. */
+  readonly guardrails?: Guardrails<z.output<Context>, z.output<Output>>;
   /** Default `text`. */
   readonly completion?: Completion;
   /** For completion `tool`: schema of `complete_task`'s `result`. */

@@ -71,6 +71,35 @@ const madeTool = z.custom(
   'give what defineTool, defineSubagent, workspaceTools or connectMcp returned',
 );
 
+const guardrails = z
+  .array(
+    z.strictObject({
+      name: text.regex(/^[\w.-]{1,64}$/, 'use 1 to 64 letters, digits, "_", "-" and "."'),
+      timeoutMs: timer.optional(),
+      check: fn('a function'),
+    }),
+    { error: 'give an array of { name, check }' },
+  )
+  .max(16, 'give at most 16')
+  .optional();
+
+/** A definition is checked where it is defined. */
+const agentOrName = filledText.or(
+  z.custom(
+    (value) => typeof value === 'object' && value !== null && 'name' in value && 'chain' in value,
+    'give what defineAgent returned',
+  ),
+);
+
+const handoff = agentOrName.or(
+  z.strictObject({
+    agent: agentOrName,
+    description: text.optional(),
+    approval: oneOf('never', 'always').or(fn('a function')).optional(),
+    maxCalls: anything,
+  }),
+);
+
 const agentShape = z.strictObject({
   name: text.regex(/^[\w.-]{1,100}$/, 'use 1 to 100 letters, digits, "_", "-" and "."'),
   instructions: filledText.or(fn('a function that returns one')),
@@ -79,6 +108,13 @@ const agentShape = z.strictObject({
     .array(routeShape, { error: 'give an array of { provider, model }' })
     .min(1, 'give at least one { provider, model }'),
   tools: z.array(madeTool, { error: 'give an array; [] for no tools' }),
+  handoffs: z.array(handoff, { error: 'give an array of agents or their names' }).optional(),
+  guardrails: z
+    .strictObject(
+      { input: guardrails, output: guardrails },
+      { error: ({ code }) => (code === 'invalid_type' ? 'give { input, output }' : undefined) },
+    )
+    .optional(),
   completion: oneOf('text', 'tool').optional(),
   output: zodSchema.optional(),
   limits: z.record(z.string(), z.unknown(), { error: 'give an object' }).optional(),
@@ -92,18 +128,20 @@ const agentShape = z.strictObject({
   recovery: anything,
 });
 
+/** Where and what is wrong. Of alternatives, the words of each: "never" or "always", or a function. */
+function problemText(issue: z.core.$ZodIssue): string {
+  const where = issue.path.join('.');
+  const words =
+    issue.code === 'invalid_union'
+      ? issue.errors.flatMap((alternative) => alternative.map(problemText)).join(', or ')
+      : issue.message;
+  return where === '' ? words : `${where}: ${words}`;
+}
+
 function check(what: string, shape: z.ZodType, definition: unknown): void {
   const parsed = shape.safeParse(definition);
   if (parsed.success) return;
-  const problems = parsed.error.issues.map(({ path, message, code, ...issue }) => {
-    const where = path.join('.');
-    // The words of the alternatives: "never" or "always", or a function.
-    const words =
-      code === 'invalid_union' && 'errors' in issue
-        ? issue.errors.flatMap((alternative) => alternative.map((one) => one.message)).join(', or ')
-        : message;
-    return where === '' ? words : `${where}: ${words}`;
-  });
+  const problems = parsed.error.issues.map(problemText);
   const { name } = { ...(definition as object | undefined) } as { readonly name?: unknown };
   const named = typeof name === 'string' ? `${what} "${name}"` : what;
   throw new UserError(`${named}: ${problems.join('; ')}.`);

@@ -1,10 +1,11 @@
 /** The context of a run as it begins: given by whoever starts it, or taken from the run that it comes from (ADR 0054). */
 import type { JsonObject } from '../../workflows/core/json';
 import { contextBytes } from '../../workflows/core/limits';
-import type { RunRequest } from '../../workflows/core/run/ports';
+import type { PrepareRunInput } from '../../workflows/core/run/ports';
 import { InfraException } from '../lifecycle/infra-exception';
 import { canonicalJson } from '../stores/content-hash';
 import { isJsonObject } from '../tools/input-schema';
+import type { Tool } from '../tools/tool';
 import { contextProblem } from '../tools/tool-run-context';
 import type { ActivityDeps } from './activity-deps';
 import { currentRunId, loadConfig } from './activity-deps';
@@ -29,7 +30,7 @@ function checkBytes(agent: ResolvedAgent, context: unknown): void {
 }
 
 /** What the agent's schema makes of a context. Errors: `config_invalid`. */
-function read(agent: ResolvedAgent, given: unknown): JsonObject | undefined {
+function readContext(agent: ResolvedAgent, given: unknown): JsonObject | undefined {
   const { contextSchema: schema } = agent;
   if (schema === undefined) return undefined;
   const problem = contextProblem(schema, given);
@@ -55,49 +56,87 @@ function read(agent: ResolvedAgent, given: unknown): JsonObject | undefined {
   return value;
 }
 
-/** Refuses a context that a tool, or an agent below, could not read. Errors: `config_invalid`. */
+/** The agent that a tool starts, or hands the run to. */
+function otherAgent(
+  { subagent, handoff }: Pick<Tool, 'subagent' | 'handoff'>,
+  agents: Agents,
+): ResolvedAgent | undefined {
+  return agents.get(subagent?.agent ?? handoff ?? '');
+}
+
+function checkReader(agent: ResolvedAgent, tool: string, problem: string | undefined): void {
+  if (problem !== undefined)
+    throw refuse(
+      agent,
+      `its tool "${tool}" cannot read the context: ${problem}. Let the agent's schema ask for what the tool needs.`,
+    );
+}
+
+/**
+ * Refuses a context that a tool, or an agent below or that takes over, could not read: the latter reads what the run was started
+ * with. Errors: `config_invalid`.
+ */
 function checkReaders(
   agent: ResolvedAgent,
   context: JsonObject | undefined,
   agents: Agents,
   above: readonly ResolvedAgent[] = [],
+  ofRun = context,
 ): void {
-  for (const { name, contextProblem: problemOf, subagent } of agent.registry.values()) {
-    const problem = context && problemOf?.(context);
-    if (problem !== undefined)
-      throw refuse(
-        agent,
-        `its tool "${name}" cannot read the context: ${problem}. Let the agent's schema ask for what the tool needs.`,
-      );
-    const below = subagent && agents.get(subagent.agent);
-    if (below !== undefined && !above.includes(below))
-      checkReaders(below, read(below, context), agents, [...above, agent]);
+  const seen = [...above, agent];
+  for (const tool of agent.registry.values()) {
+    const { name, contextProblem: problemOf, handoff } = tool;
+    checkReader(agent, name, context && problemOf?.(context));
+    const other = otherAgent(tool, agents);
+    if (other === undefined || (handoff === undefined ? above : seen).includes(other)) continue;
+    if (handoff === undefined) checkReaders(other, readContext(other, context), agents, seen);
+    else checkReaders(other, readContext(other, ofRun), agents, seen, ofRun);
   }
+}
+
+/** A context as it was read. */
+export interface ReadContext {
+  /** By the agent that the run was started with. */
+  readonly ofRun: JsonObject | undefined;
+  /** By the agent that acts. */
+  readonly own: JsonObject | undefined;
+}
+
+/** The context of the run that this one comes from: a subagent gets what the agent that calls it reads. */
+async function contextFrom(
+  deps: ActivityDeps,
+  { contextOf, parent, underway }: PrepareRunInput,
+): Promise<JsonObject | undefined> {
+  if (contextOf === undefined) return undefined;
+  const config = await loadConfig(deps, contextOf);
+  const isHandedDown = parent !== undefined && underway === undefined;
+  const { startedAs = config } = config;
+  return (isHandedDown ? config : startedAs).context;
 }
 
 /**
  * The context of a run.
  *
  * Contract: a run that takes the context of another one (a subagent, a fork, a continued run) gets what its own agent's schema
- * reads of it; without a schema, nothing.
+ * reads of it; without a schema, nothing. An agent that takes the run over reads what the run was started with.
  * Errors: `config_invalid` with the agent, what does not fit, and the remedy; no value of the context is in it.
  */
 export async function givenContext(
   deps: ActivityDeps,
   agent: ResolvedAgent,
-  { context, contextOf }: Pick<RunRequest, 'context' | 'contextOf'>,
-): Promise<JsonObject | undefined> {
+  acting: ResolvedAgent,
+  input: PrepareRunInput,
+): Promise<ReadContext> {
+  const { context } = input;
   if (context !== undefined && agent.contextSchema === undefined)
     throw refuse(
       agent,
       'it takes no context. Leave `context` out, or give the agent a `context` schema.',
     );
   if (context !== undefined) checkBytes(agent, context);
-  const given =
-    context ?? (contextOf === undefined ? undefined : (await loadConfig(deps, contextOf)).context);
-  const own = read(agent, given);
-  checkReaders(agent, own, deps.catalog.agents);
-  return own;
+  const ofRun = readContext(agent, context ?? (await contextFrom(deps, input)));
+  checkReaders(agent, ofRun, deps.catalog.agents);
+  return { ofRun, own: acting === agent ? ofRun : readContext(acting, ofRun) };
 }
 
 /** The instructions of one run. Errors: `config_invalid`; an `InfraException` of the author's as it is. */

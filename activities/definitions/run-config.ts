@@ -24,6 +24,10 @@ export interface RunConfig extends Pick<
   readonly knowledge?: ToolKnowledge | undefined;
   /** What the agent's schema made of the context that the run was given. */
   readonly context?: JsonObject | undefined;
+  /** What its input guardrails check; absent if it has none. */
+  readonly input?: string | undefined;
+  /** Of a run that was handed over: the agent that it was started with, whose completion it keeps, and what that one reads of the context. */
+  readonly startedAs?: { readonly agent: string; readonly context?: JsonObject } | undefined;
 }
 
 const prices = {
@@ -68,6 +72,10 @@ const configSchema = z.object({
   tenant: z.string().optional(),
   knowledge: toolKnowledgeSchema.optional(),
   context: z.record(z.string(), z.json()).optional(),
+  input: z.string().optional(),
+  startedAs: z
+    .object({ agent: z.string(), context: z.record(z.string(), z.json()).exactOptional() })
+    .optional(),
 });
 
 /** JSON text of a config; equal configs give equal text. */

@@ -1,4 +1,4 @@
-/** The feature subagents: tools that are runs of other agents (ADR 0021). */
+/** The feature subagents: tools that are runs of other agents (ADR 0021), or hand the run over to them (ADR 0060). */
 import type { AssistantMessage } from '../../workflows/core/message';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { SubagentAnswer, ToolPolicy } from '../../workflows/core/tools/ports';
@@ -7,18 +7,22 @@ import type { Feature } from '../definitions/activity-deps';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { checkPriced } from '../definitions/check-budget';
 import type { Agents } from '../definitions/feature-hooks';
+import { guardrailsOf } from '../definitions/guardrail';
 import { UserError } from '../lifecycle/user-error';
 import { canonicalJson } from '../stores/content-hash';
 import type { Store } from '../stores/store';
+import { withHandoffTools } from './handoffs';
 
-/** An agent and every agent below it, each once. */
+/** An agent and every agent below it, or that its runs may be handed to, each once. */
 function agentsFrom(agent: ResolvedAgent | undefined, agents: Agents): readonly ResolvedAgent[] {
   const seen = new Set<ResolvedAgent>();
   const visit = (one: ResolvedAgent | undefined): void => {
     if (one === undefined || seen.has(one)) return;
     seen.add(one);
-    for (const { subagent } of one.policies)
-      if (subagent !== undefined) visit(agents.get(subagent.agent));
+    for (const { subagent, handoff } of one.policies) {
+      const next = subagent?.agent ?? handoff;
+      if (next !== undefined) visit(agents.get(next));
+    }
   };
   visit(agent);
   return [...seen];
@@ -38,20 +42,34 @@ function withToolsBelow(policies: readonly ToolPolicy[], agents: Agents): readon
   });
 }
 
+/** A run that is handed over keeps the output guardrails of the agent that it was started with: none may be lost on the way. */
+function checkKeptGuardrails(where: string, from: ResolvedAgent, to: ResolvedAgent): void {
+  const kept = guardrailsOf(from.guardrails, 'output').map(({ name }) => name);
+  const lost = guardrailsOf(to.guardrails, 'output').find(({ name }) => !kept.includes(name));
+  if (lost !== undefined)
+    throw new UserError(
+      `${where}: agent "${to.name}" has the output guardrail "${lost.name}", which a run of "${from.name}" would not check. Give "${from.name}" an output guardrail of that name too.`,
+    );
+}
+
 function check(agents: Agents): void {
   for (const agent of agents.values()) {
-    for (const { name, subagent } of agent.policies) {
-      if (subagent !== undefined && !agents.has(subagent.agent))
+    for (const { name, subagent, handoff } of agent.policies) {
+      const next = subagent?.agent ?? handoff;
+      if (next === undefined) continue;
+      const where = `Agent "${agent.name}", ${handoff === undefined ? 'subagent' : 'handoff'} "${name}"`;
+      const other = agents.get(next);
+      if (other === undefined)
         throw new UserError(
-          `Agent "${agent.name}", subagent "${name}": no agent is called "${subagent.agent}"; this worker has ${[...agents.keys()].join(', ')}. Give createActivities that agent, or change the name.`,
+          `${where}: no agent is called "${next}"; this worker has ${[...agents.keys()].join(', ')}. Give createActivities that agent, or change the name.`,
         );
-      const below = subagent && agents.get(subagent.agent);
-      if (below?.contextSchema !== undefined && agent.contextSchema === undefined)
+      if (other.contextSchema !== undefined && agent.contextSchema === undefined)
         throw new UserError(
-          `Agent "${agent.name}", subagent "${name}": agent "${below.name}" needs a context, but "${agent.name}" has none to hand down. Give "${agent.name}" a \`context\` schema too.`,
+          `${where}: agent "${other.name}" needs a context, but "${agent.name}" has none to hand down. Give "${agent.name}" a \`context\` schema too.`,
         );
+      if (handoff !== undefined) checkKeptGuardrails(where, agent, other);
     }
-    const where = `Agent "${agent.name}" with its subagents`;
+    const where = `Agent "${agent.name}" with its subagents and handoffs`;
     checkPriced(where, agent.budget, chainsBelow(agent, agents));
   }
 }
@@ -76,7 +94,8 @@ async function readAnswer(store: Store, { head }: SubagentAnswer): Promise<strin
   return last === undefined ? '' : answerIn(last);
 }
 
-/** Checks agents' subagents and reads their answers. */
+/** Makes and checks agents' handoffs, checks their subagents, and reads the answers of those. */
 export const subagents: Feature = {
+  agents: withHandoffTools,
   hooks: () => ({ subagents: { check, chainsBelow, withToolsBelow, readAnswer } }),
 };

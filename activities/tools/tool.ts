@@ -170,6 +170,8 @@ export interface Tool<Context = unknown, Name extends string = string> {
   readonly quick?: boolean;
   /** Outputs hide the machine's paths, as errors do. @internal */
   readonly hidesPaths?: boolean;
+  /** The call hands the run over to this agent. @internal */
+  readonly handoff?: string;
   /** The call is a run of another agent. @internal */
   readonly subagent?: Omit<SubagentPolicy, 'tools'>;
   /** Checks input: the parsed value, or the problems in words for the model. @internal */

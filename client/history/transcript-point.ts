@@ -24,6 +24,8 @@ export interface TranscriptPoint {
   readonly origins: readonly Origin[];
   /** The run's definition, if it holds a context. */
   readonly contextOf?: string;
+  /** The agent that acts after that iteration, if the run was handed over. */
+  readonly actingAgent?: string;
 }
 
 /** A run's history, page by page. */
@@ -36,11 +38,18 @@ interface Heads {
   contextOf: string | undefined;
   /** Before anything that an iteration did: with the results of the one before. */
   readonly before: Map<number, string>;
+  /** The agent that acts after an iteration. */
+  readonly agents: Map<number, string>;
   /** After the last that an iteration did; 0 is the run's preparation. */
   readonly after: Map<number, string>;
 }
 
-function takeSnapshot(heads: Heads, { storeId, hasContext, definition }: AgentSnapshot): void {
+function takeSnapshot(
+  heads: Heads,
+  { agent, storeId, hasContext, definition }: AgentSnapshot,
+  iteration: number,
+): void {
+  heads.agents.set(iteration, agent);
   heads.storeId = storeId;
   heads.contextOf = hasContext === true ? definition : undefined;
 }
@@ -53,8 +62,11 @@ function takeResult(
     // Written by the activity `prepareRun`; history is its record.
     const { head, snapshot } = result as PrepareRunResult;
     heads.after.set(0, head);
-    takeSnapshot(heads, snapshot);
+    takeSnapshot(heads, snapshot, 0);
   }
+  const [, handedOver] = /^h(\d+)$/.exec(activityId) ?? [];
+  if (handedOver !== undefined)
+    takeSnapshot(heads, (result as PrepareRunResult).snapshot, Number(handedOver));
   // A model call or compaction has the id `m12`, `m12.1` or `c12`.
   const [, found] = /^[mc](\d+)(?:\.\d+)?$/.exec(activityId) ?? [];
   if (found === undefined) return;
@@ -68,8 +80,8 @@ function takeStart(heads: Heads, { request, state }: AgentRunInput): void {
   heads.request ??= request;
   if (state === undefined) return;
   const { snapshot, head } = state;
-  if (snapshot !== undefined) takeSnapshot(heads, snapshot);
   const iteration = iterationOf(state);
+  if (snapshot !== undefined) takeSnapshot(heads, snapshot, iteration);
   // Earlier segments may be past their retention: what they passed on is known.
   if (head !== undefined && !heads.after.has(iteration)) heads.after.set(iteration, head);
 }
@@ -88,6 +100,7 @@ async function headsOf(facts: Facts, runId: string): Promise<Heads> {
     storeId: undefined,
     contextOf: undefined,
     before: new Map(),
+    agents: new Map(),
     after: new Map(),
   };
   for await (const page of facts)
@@ -145,5 +158,16 @@ export async function pointIn(
     ...defined({ treeKey }),
   };
   const origins = [...(request.origins ?? []), origin];
-  return { head, storeId, request, origins, ...defined({ contextOf }) };
+  const actingAgent = handedToIn(heads, request, iteration);
+  return { head, storeId, request, origins, ...defined({ contextOf, actingAgent }) };
+}
+
+/** The agent that acts after the iteration, where it is not the one that the run was started with. */
+function handedToIn(
+  { agents }: Heads,
+  { agent }: RunRequest,
+  iteration = Infinity,
+): string | undefined {
+  const [, acting] = [...agents].findLast(([at]) => at <= iteration) ?? [];
+  return acting === agent ? undefined : acting;
 }

@@ -93,6 +93,10 @@ function labeledText(entry: TimelineEntry): LabeledText | undefined {
       return { label: 'subagent', style: 'cyan', text: `${entry.agent}: ${entry.task}` };
     case 'SubagentEndedEvent':
       return { label: '', style: 'dim', text: `${entry.status}: ${entry.message}` };
+    case 'HandoffEvent':
+      return { label: 'handoff', style: 'cyan', text: `${entry.from} to ${entry.to}` };
+    case 'GuardrailEvent':
+      return { label: 'guardrail', style: 'yellow', text: `${entry.name} ${entry.verdict}` };
     case 'NoToolCallEvent':
     case 'EditRefusedEvent':
     case 'SignalDroppedEvent':

@@ -116,6 +116,7 @@ function scriptedActivities(script: Script): Activities {
         contextTokens: 100 * input.iteration,
       };
     },
+    checkGuardrails: () => Promise.reject(new Error('no script has guardrails')),
     compact: () => Promise.reject(new Error('no script compacts')),
     planRecovery: () => Promise.reject(infra('worker_lost', 'these runs are never stuck')),
     async runTool(sent): Promise<RunToolResult> {

@@ -184,6 +184,81 @@ describe('a start', () => {
     ]);
   });
 
+  test('of an agent that hands over needs a context that the other one can read', () => {
+    const named = { instructions: 'You greet.', chain: supportAgent.chain, tools: [] } as const;
+    compileOnly(() => [
+      defineAgent({ ...named, name: 'a', context: customer, handoffs: [supportAgent, plain, 'b'] }),
+      defineAgent({
+        ...named,
+        name: 'a',
+        context: customer,
+        handoffs: [
+          {
+            agent: supportAgent,
+            approval: ({ reason }, run) => run.context.plan !== 'gold' || reason.length > 100,
+          },
+        ],
+      }),
+      // @ts-expect-error: there is no context to hand over.
+      defineAgent({ ...named, name: 'a', handoffs: [supportAgent] }),
+      defineAgent({
+        ...named,
+        name: 'a',
+        context: z.object({ customerId: z.number() }),
+        // @ts-expect-error: the customer is a text.
+        handoffs: [{ agent: supportAgent }],
+      }),
+    ]);
+  });
+
+  test('of an agent with guardrails infers what they check', () => {
+    const named = { instructions: 'You greet.', chain: supportAgent.chain, tools: [] } as const;
+    const output = z.object({ price: z.coerce.number() });
+    compileOnly(() => [
+      defineAgent({
+        ...named,
+        name: 'a',
+        context: customer,
+        completion: 'tool',
+        output,
+        guardrails: {
+          input: [
+            {
+              name: 'in',
+              check: (text, { context: { plan } }) => {
+                hasType<string>()(text);
+                hasType<string>()(plan);
+                return null;
+              },
+            },
+          ],
+          output: [
+            {
+              name: 'out',
+              check: async ({ output: { price } }, { signal }) => {
+                hasType<number>()(price);
+                await Promise.resolve(signal.aborted);
+                return { correct: 'Ask for less.' };
+              },
+            },
+          ],
+        },
+      }),
+      defineAgent({
+        ...named,
+        name: 'a',
+        // @ts-expect-error: a check without a verdict never passes.
+        guardrails: { input: [{ name: 'in', check: () => undefined }] },
+      }),
+      defineAgent({
+        ...named,
+        name: 'a',
+        // @ts-expect-error: it is no verdict.
+        guardrails: { output: [{ name: 'out', check: () => true }] },
+      }),
+    ]);
+  });
+
   test('in a workflow infers the same from the type alone', () => {
     compileOnly(async (_client, run) => {
       const typed = await run<Support>('support', { goal: 'Help.', context });

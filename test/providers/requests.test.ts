@@ -55,8 +55,12 @@ describe('any transcript', () => {
       fc.asyncProperty(
         damagedTranscript,
         fc.option(fc.string(), { nil: undefined }),
-        async (messages, note) => {
-          const request = requestFor(wire, { messages, ...(note === undefined ? {} : { note }) });
+        // After a handoff, the agent that acts may not have the tools of the calls, or none at all.
+        fc.constantFrom(['read_file'], ['other_tool'], []),
+        async (messages, note, names) => {
+          const { tools, ...rest } = requestFor(wire, { messages });
+          const own = names.flatMap((name) => tools.map((tool) => ({ ...tool, name })));
+          const request = { ...rest, tools: own, ...(note === undefined ? {} : { note }) };
           await provider.send(request, sendOptions());
         },
       ),

@@ -12,6 +12,7 @@ import type {
   CallModelResult,
   ModelCallHeldBack,
 } from '../../workflows/core/model-call/ports';
+import type { CheckGuardrailsInput, GuardrailVerdict } from '../../workflows/core/guardrails/ports';
 import type { CheckEditInput, CheckEditResult } from '../../workflows/core/people/ports';
 import type { CompactInput, CompactResult } from '../../workflows/core/context/ports';
 import type { PendingResult, RunToolInput, RunToolResult } from '../../workflows/core/tools/ports';
@@ -57,6 +58,13 @@ export interface SentRequest {
 /** The world that a driven run meets. */
 export interface DrivenWorld {
   readonly prepare?: (attempt: number) => PrepareRunResult['snapshot'] | InfraError;
+  /** The agent that a run is handed to; by default the same under its name. */
+  readonly handOver?: (to: string) => PrepareRunResult['snapshot'] | InfraError;
+  /** What guardrails say, time after time; by default they pass. */
+  readonly guardrails?: (
+    input: CheckGuardrailsInput,
+    check: number,
+  ) => readonly GuardrailVerdict[] | InfraError;
   readonly model: (
     request: SentRequest,
     call: number,
@@ -131,6 +139,7 @@ export class RunDriver {
   private readonly timers = new Map<string, number>();
   private rollOverWanted = false;
   private prepareAttempts = 0;
+  private checks = 0;
 
   constructor(
     private readonly world: DrivenWorld,
@@ -287,6 +296,9 @@ export class RunDriver {
           ? { type: 'model-call-failed', callId, failure: reply }
           : completedEvent(command, reply);
       }
+      case 'hand-over':
+      case 'check-guardrails':
+        return this.agentEventOf(command, stopped);
       case 'compact':
       case 'check-edit':
       case 'plan-recovery':
@@ -299,6 +311,25 @@ export class RunDriver {
           : { type: 'tool-call-completed', toolCallId, result };
       }
     }
+  }
+
+  /** What comes of a handoff's preparation, and of an agent's guardrails. */
+  private agentEventOf(
+    command: Extract<AwaitedCommand, { type: 'hand-over' | 'check-guardrails' }>,
+    stopped: InfraError | undefined,
+  ): UnstampedEvent {
+    const { callId } = command;
+    if (command.type === 'hand-over') {
+      const snapshot = stopped ?? this.handOver(command.input.actingAgent ?? '');
+      return isInfra(snapshot)
+        ? { type: 'handover-failed', callId, failure: snapshot }
+        : { type: 'handed-over', callId, result: { snapshot, head: this.state.head ?? '' } };
+    }
+    this.checks += 1;
+    const said = stopped ?? this.world.guardrails?.(command.input, this.checks) ?? [];
+    return isInfra(said)
+      ? { type: 'guardrails-failed', callId, failure: said }
+      : { type: 'guardrails-checked', callId, result: { verdicts: said } };
   }
 
   /** What comes of an activity that is neither a model call nor a tool's. */
@@ -354,6 +385,11 @@ export class RunDriver {
     const planned = this.world.plan?.(input, this.plans.length) ?? {};
     if (isInfra(planned)) return planned;
     return { action: input.fallback, source: 'model', digest: 'digest-of-action', ...planned };
+  }
+
+  private handOver(agent: string): PrepareRunResult['snapshot'] | InfraError {
+    const same = this.state.snapshot ?? aSnapshot();
+    return this.world.handOver?.(agent) ?? { ...same, agent };
   }
 
   private prepare(): PrepareRunResult | InfraError {
@@ -528,6 +564,8 @@ export class RunDriver {
         this.notifications.set(command.callId, command);
         return;
       case 'prepare-run':
+      case 'hand-over':
+      case 'check-guardrails':
       case 'call-model':
       case 'check-edit':
       case 'compact':
@@ -604,7 +642,9 @@ function awaited(state: RunState): readonly string[] {
     case 'preparing':
       return [prepareCallId];
     case 'calling-model':
+    case 'checking-guardrails':
     case 'compacting':
+    case 'handing-over':
       return [phase.callId];
     case 'ending':
       return [

@@ -1,4 +1,5 @@
 /** All activities of a run, as the workflow calls them and the worker implements them. */
+import type { CheckGuardrailsInput, CheckGuardrailsResult } from './guardrails/ports';
 import type { CompactInput, CompactResult } from './context/ports';
 import type { ExtractionReport, RecordObservationsInput } from './learning/ports';
 import type {
@@ -19,6 +20,8 @@ export interface Activities {
   agentNames(): Promise<readonly string[]>;
   /** @internal */
   prepareRun(input: PrepareRunInput): Promise<PrepareRunResult>;
+  /** @internal */
+  checkGuardrails(input: CheckGuardrailsInput): Promise<CheckGuardrailsResult>;
   /** @internal */
   callModel(input: CallModelInput | SentModelCall): Promise<SentReply | ModelCallHeldBack>;
   /** @internal */

@@ -27,6 +27,7 @@ export const recoveryInstructions = {
   output_truncated:
     'Your reply was cut off at the output token limit, so nothing of it was run. Write less at once, in smaller parts.',
   subagent_failed: 'The error was: {message}',
+  guardrail: 'Your answer was not given to anybody. Give one that the check accepts.',
 } as const;
 
 /** Codes that the model can see and act on. */
@@ -42,6 +43,7 @@ export type SystemFailureCode =
   | 'agent_unknown'
   | 'workspace_missing'
   | 'tool_infrastructure'
+  | 'guardrail_failed'
   | 'payload_too_large'
   | 'worker_lost'
   | 'chain_exhausted'

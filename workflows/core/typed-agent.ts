@@ -49,7 +49,14 @@ type KnownOr<Otherwise, Type> = unknown extends Type
 
 /** What only the runtime sets. */
 type OfRuntime =
-  'parent' | 'pendingResults' | 'runtimeResults' | 'origins' | 'contextOf' | 'head' | 'storeId';
+  | 'parent'
+  | 'pendingResults'
+  | 'runtimeResults'
+  | 'origins'
+  | 'contextOf'
+  | 'actingAgent'
+  | 'head'
+  | 'storeId';
 
 /** What a start of this agent takes, without its context. */
 export type StartOf<Agent extends AgentType> = Omit<

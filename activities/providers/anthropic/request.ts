@@ -76,7 +76,7 @@ export function anthropicRequest(
     messages: turns.map(({ role, content }) => ({ role, content })),
     stream: true,
     ...(system.trim() === '' ? {} : { system: [{ type: 'text', text: system, ...breakpoint }] }),
-    ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
+    ...toolsField(request),
     ...(thinking === undefined ? {} : { thinking }),
     ...(request.output === undefined
       ? {}
@@ -88,12 +88,36 @@ function systemOf(request: ModelRequest): string {
   return wellFormedText(request.system);
 }
 
+/**
+ * The tools that the request defines. One without tools defines those that the conversation names: the API refuses a request with
+ * calls and no tools ("Requests which include `tool_use` or `tool_result` blocks must define tools", BerriAI/litellm#4689).
+ */
+function definedTools({ tools, messages }: ModelRequest): ModelRequest['tools'] {
+  if (tools.length > 0) return tools;
+  const names = messages.flatMap((message) =>
+    message.role === 'assistant'
+      ? message.blocks.flatMap((block) => (block.type === 'tool-call' ? [block.name] : []))
+      : [],
+  );
+  const description = 'Not available any more.';
+  return [...new Set(names)].map((name) => ({ name, description, inputSchema: {} }));
+}
+
+function toolsField(
+  request: ModelRequest,
+): Pick<Anthropic.MessageCreateParamsStreaming, 'tools' | 'tool_choice'> {
+  const tools = toolsOf(request);
+  if (tools.length === 0) return {};
+  return request.tools.length > 0 ? { tools } : { tools, tool_choice: { type: 'none' } };
+}
+
 function toolsOf(request: ModelRequest): Anthropic.Tool[] {
-  return request.tools.map((tool, index) => ({
+  const tools = definedTools(request);
+  return tools.map((tool, index) => ({
     name: tool.name,
     description: wellFormedText(tool.description),
     input_schema: { ...wellFormedObject(tool.inputSchema), type: 'object' },
-    ...(index === request.tools.length - 1 ? breakpoint : {}),
+    ...(index === tools.length - 1 ? breakpoint : {}),
   }));
 }
 

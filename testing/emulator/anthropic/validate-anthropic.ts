@@ -266,12 +266,16 @@ function* thinkingProblems(
   }
 }
 
-function* toolProblems(body: JsonObject): Problems {
+function* toolProblems(body: JsonObject, messages: readonly PlacedMessage[]): Problems {
   const names = listOf(body['tools']).map((tool) => stringOf(objectOf(tool)['name']));
   if (new Set(names).size < names.length) yield 'tools: Tool names must be unique.';
   const choice = objectOf(body['tool_choice']);
   if (choice['type'] === 'tool' && !names.includes(stringOf(choice['name'])))
     yield `Tool '${stringOf(choice['name'])}' not found in provided tools`;
+  const isToolBlock = ({ type }: { type: string }): boolean =>
+    type === 'tool_use' || type === 'tool_result';
+  if (names.length === 0 && messages.some(({ blocks }) => blocks.some(isToolBlock)))
+    yield 'Requests which include `tool_use` or `tool_result` blocks must define tools.';
 }
 
 function countBreakpoints(value: JsonValue | undefined): number {
@@ -297,7 +301,7 @@ function* allProblems(body: JsonObject, context: ValidationContext): Problems {
     yield "role 'system' is not supported on this model";
   yield* shapeProblems(body, context);
   yield* roleProblems(messages);
-  yield* toolProblems(body);
+  yield* toolProblems(body, messages);
   yield* contentProblems(body, messages, context);
   yield* pairingProblems(messages);
   yield* serverToolProblems(messages);

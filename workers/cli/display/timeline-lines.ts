@@ -58,6 +58,13 @@ const lines: { readonly [Type in TimelineEntry['type']]: Line<Type> } = {
       `subagent ${status} (run ${runId})${costText(usd)}: ${message}`,
       status === 'completed' ? 'dim' : 'yellow',
     ),
+  HandoffEvent: ({ from, to, reason }) =>
+    line(`${from} hands over to ${to}${reason === '' ? '' : `: ${reason}`}`, 'cyan'),
+  GuardrailEvent: ({ name, stage, verdict, message = '' }) =>
+    line(
+      `${stage} guardrail ${name} ${verdict}${message === '' ? '' : `: ${message}`}`,
+      verdict === 'passed' ? 'dim' : 'yellow',
+    ),
   HealedEvent: ({ code, how }) => line(`healed ${code}: ${how}`, 'green'),
   FailoverEvent: ({ from, to, reason }) =>
     line(`failover from ${from} to ${to}: ${reason}`, 'yellow'),

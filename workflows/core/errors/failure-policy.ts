@@ -61,6 +61,7 @@ export const infraPolicies = {
   agent_unknown: failRun,
   workspace_missing: failRun,
   tool_infrastructure: failRun,
+  guardrail_failed: { action: 'fail-run', transient: true, healsByWaiting: true },
   payload_too_large: failRun,
   worker_lost: failRun,
   chain_exhausted: failRun,

@@ -18,6 +18,7 @@ const ownWords: ReadonlySet<AgentError['code']> = new Set([
   'empty_reply',
   'missing_tool_name',
   'output_truncated',
+  'guardrail',
 ]);
 
 /** Whether the instruction of a code repeats its message. */

@@ -4,6 +4,7 @@ import { routeName } from '../failover/provider-health';
 import { defined } from '../json';
 import type { Limits } from '../limits';
 import type { AccountSlice } from '../run/account';
+import { handedTo } from '../run/ports';
 import type { RunCommand, RunEvent } from '../run/protocol';
 import type { NextPart, Move, UnstampedCommand } from '../run/move';
 import { andThen, labelOf, publish, stay } from '../run/move';
@@ -60,7 +61,7 @@ function noticeOf(state: NotifyingState, item: PendingItem, atMs: number): Perso
   return {
     kind: kindOf(item, state),
     itemId: item.type === 'approval' ? item.approvalId : item.questionId,
-    agent: state.request.agent,
+    agent: handedTo(state) ?? state.request.agent,
     goal: goalForPeople(state, goalChars),
     asked: startOf(askedText(item), askedChars),
     ...(item.type === 'approval' ? { arguments: item.shown } : {}),

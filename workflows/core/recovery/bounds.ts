@@ -5,6 +5,7 @@ import { stopBeforeTools } from '../guard/call-and-edit-caps';
 import type { GuardSlice } from '../guard/state';
 import type { CountersSlice } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
+import { toolPolicy } from '../run/ports';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { ProposedToolCall } from '../tools/ports';
 import type { RecoveryTrouble } from './action';
@@ -36,6 +37,8 @@ function problemOf(state: Bounded, plan: Plan): string | undefined {
   const { toolName } = action;
   if (exhaustedTools(state).includes(toolName))
     return `Recovery tried ${toolName} twice without progress.`;
+  if (plan.call !== undefined && toolPolicy(state, toolName)?.handoff !== undefined)
+    return `${toolName} hands the run over, which only the agent itself decides.`;
   if (state.recovery.uncertain?.includes(toolName) === true)
     return `It is unknown whether the last call of ${toolName} took effect; another call might repeat it.`;
   const isLastTry = timesInARow(state.breaker) === ringSize - 1;
@@ -54,7 +57,7 @@ function limitOf(state: Bounded, { call, action: { action } }: Plan): string | u
 
 /**
  * The plan, or a question to a person if recovery may not carry it out: a tool that recovery tried twice, one whose last
- * call may have taken effect, one more try before the breaker's last slot, and a call that would pass a limit of the
+ * call may have taken effect, a handoff, one more try before the breaker's last slot, and a call that would pass a limit of the
  * guard and so end the run.
  *
  * Source: R-REC-5, R-REC-9.

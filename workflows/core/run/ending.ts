@@ -1,8 +1,12 @@
 /** Ends a run: the one place that builds its outcome. What is in flight is asked to stop, and returns first. */
-import { costOf } from '../budget/budget';
+import { costOf, stopBeforeIteration } from '../budget/budget';
 import { cachedShareOf } from '../budget/spend';
+import { healErrors } from '../errors/healing';
 import type { Failure } from '../failure';
 import { guardCounts } from '../guard/state';
+import { checkAnswer } from '../guardrails/guardrails';
+import type { ProposedAnswer } from '../guardrails/state';
+import { invariant } from '../invariant';
 import type { JsonValue } from '../json';
 import { defined, without } from '../json';
 import { previewChars } from '../limits';
@@ -19,10 +23,11 @@ import { interruptedLine } from '../tools/unknown-outcome';
 import type { Ending } from './ending-phase';
 import type { RunOutcome, RunReport, Stop } from './outcome';
 import type { EndingPlan } from './phases';
+import { handedTo } from './ports';
 import { prepareCallId } from './protocol';
 import type { RunState } from './state';
 import type { Move, UnstampedCommand } from './move';
-import { andThen, cancelTimers, publish, stay } from './move';
+import { andThen, cancelTimers, goTo, publish, stay } from './move';
 import { waitEnd, waitingPhase } from './waiting';
 
 /** The report as of now. */
@@ -44,6 +49,7 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     cost: costOf(state),
     elapsedMs: atMs - state.startedAtMs,
     ...defined({
+      actingAgent: handedTo(state),
       advice: state.advice,
       corrections:
         troubles === 0 ? undefined : { troubles, atFirstRetry, rate: atFirstRetry / troubles },
@@ -71,7 +77,7 @@ function endWith(state: RunState, how: How, message: string, atMs: number): Move
 }
 
 /** Ends a run that reached its goal. */
-export function endCompleted(
+function endCompleted(
   state: RunState,
   answer: string,
   output: JsonValue | undefined,
@@ -86,6 +92,41 @@ export function endCompleted(
   return andThen(closeTrial(state, true), (closed) =>
     endWith(closed, how, shortened(answer, previewChars), atMs),
   );
+}
+
+/**
+ * Whether a person still waits for something that the run can do only if it goes on: an answer, or to be taken over. A run that
+ * may not go on completes, and its report names what was not read.
+ */
+function personIsWaiting(state: RunState): boolean {
+  const isWaiting = state.inbox.length > 0 || state.escalation !== undefined;
+  return isWaiting && stopBeforeIteration(state) === undefined;
+}
+
+/** Takes an answer that may end the run. */
+export function propose(state: RunState, proposed: ProposedAnswer): Move<RunState> {
+  return goTo('check-answer', { ...state, proposed });
+}
+
+/** Checks the proposed answer, unless a person waits for something else first. */
+export function checkBeforeEnd(state: RunState): Move<RunState> {
+  const { proposed } = state;
+  invariant(proposed !== undefined, 'what is checked was proposed');
+  const checking = personIsWaiting(state) ? undefined : checkAnswer(state, proposed);
+  return checking ?? goTo('complete', state);
+}
+
+/** Ends the run with the proposed answer. Where a person waits, the answer is only a part of the conversation. */
+export function completeWith({ proposed, ...state }: RunState, atMs: number): Move<RunState> {
+  invariant(proposed !== undefined, 'what ends the run was proposed');
+  const { answer, output, head, calls } = proposed;
+  if (!personIsWaiting(state))
+    return andThen<RunState>(healErrors({ ...state, head }, calls), (healed) =>
+      endCompleted(healed, answer, output, atMs),
+    );
+  return calls.length === 0
+    ? goTo('begin-iteration', { ...state, head })
+    : { state, commands: [], next: { type: 'admit-calls', calls, head } };
 }
 
 /** Ends a run by the runtime. */
@@ -137,9 +178,8 @@ export function leaveWait(state: RunState): readonly UnstampedCommand[] {
 /** The activity in flight beside tool calls. */
 function otherInFlight(state: RunState): string | undefined {
   const { phase } = state;
-  if (phase.type === 'calling-model' || phase.type === 'compacting') return phase.callId;
   if (phase.type === 'preparing') return prepareCallId;
-  return recoveryStage(state, 'planning')?.callId;
+  return 'callId' in phase ? phase.callId : recoveryStage(state, 'planning')?.callId;
 }
 
 /** Ids of the tool calls, subagents and checks in flight. */

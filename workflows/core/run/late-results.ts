@@ -35,6 +35,13 @@ function activityOf(event: RunEvent): string | undefined {
   return isPreparation ? prepareCallId : undefined;
 }
 
+/** Failures of activities that spend only what they report. */
+const noSpendTypes: readonly RunEvent['type'][] = [
+  'run-preparation-failed',
+  'handover-failed',
+  'guardrails-failed',
+];
+
 /** Charges a failed activity. A preparation that was not heard from again has sent nothing. */
 function chargeFailed(
   state: RunState,
@@ -44,7 +51,7 @@ function chargeFailed(
 ): RunState {
   if (type === 'model-call-failed')
     return chargeFailedCall(state, callId, state.lastRouteIndex ?? 0, failure);
-  return type === 'run-preparation-failed'
+  return noSpendTypes.includes(type)
     ? charge(state, callId, failure.spend ?? noSpend)
     : chargeFailure(state, callId, failure);
 }
@@ -63,7 +70,7 @@ function keepResult(
   if (type === 'model-call-held-back')
     return takeAppended(chargeHeldBack(state, callId, event.result), event.result.headBefore, 0);
   if (type === 'compaction-completed') return keepCompaction(state, callId, event.result);
-  if (type === 'recovery-planned' || type === 'run-prepared')
+  if (type === 'recovery-planned' || type === 'run-prepared' || type === 'handed-over')
     return charge(state, callId, event.result.spend ?? noSpend);
   return state;
 }

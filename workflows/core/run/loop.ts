@@ -1,5 +1,5 @@
 /**
- * The loop of a run, from top to bottom: prepare, begin, call, reply, admit, run, settle, and again.
+ * The loop of a run, from top to bottom: prepare, begin, call, reply, admit, run, settle, and again; or check the answer and end.
  *
  * A move names the part of the loop that comes next (`next`); if it names none, the run waits for the next event. What an
  * activity returns comes back as an event, and `handlers` in `transition.ts` finds the function that takes it: the reply of a
@@ -20,7 +20,8 @@ import { guardBeforeCall } from '../guard/hard-limits';
 import { loopStop, watchForLoops } from '../guard/loop-guard';
 import type { AgentError } from '../failure';
 import { invariant } from '../invariant';
-import type { JsonValue } from '../json';
+import { checkInput } from '../guardrails/guardrails';
+import { handoffIn, startHandoff } from '../handoff/handoff';
 import { defined, without } from '../json';
 import { learn } from '../learning/observations';
 import type { CallModelResult } from '../model-call/ports';
@@ -44,14 +45,14 @@ import { settleRuntimeCall } from '../recovery/carry-out';
 import { recoveryGate } from '../recovery/gate';
 import { endRefusedStep, endToolStep } from '../recovery/trial';
 import { startSubagents } from '../subagents/start';
-import { admitCall } from '../tools/admission';
+import { admitCalls } from '../tools/admission';
 import { announceWaits, startCalls } from '../tools/calls';
 import type { ProposedToolCall } from '../tools/ports';
 import { completeTaskTool } from '../tools/ports';
 import { callsOf, readyCalls, runningTools, settledCalls, withResults } from '../tools/state';
 import { openMatters } from '../view/open-matters';
 import { count } from './account';
-import { endCompleted, endFailed, endIfIdle, keepResults } from './ending';
+import { checkBeforeEnd, completeWith, endFailed, endIfIdle, keepResults, propose } from './ending';
 import type { Stop } from './outcome';
 import { prepared } from './ports';
 import type { RunCommand, RunEvent } from './protocol';
@@ -189,27 +190,11 @@ function continuePausedReply(state: RunState, result: CallModelResult): Move<Run
   return goTo('begin-iteration', { ...state, head, inbox });
 }
 
-/**
- * Whether a person still waits for something that the run can do only if it goes on: an answer, or to be taken over. A run that
- * may not go on completes, and its report names what was not read.
- */
-function personIsWaiting(state: RunState): boolean {
-  const isWaiting = state.inbox.length > 0 || state.escalation !== undefined;
-  return isWaiting && stopBeforeIteration(state) === undefined;
-}
-
 function readAnswer(state: RunState, result: CallModelResult): Move<RunState> {
   const { answer = '', head } = result;
   if (answer.trim() === '') return rejectReply(state, [emptyReply]);
   if (prepared(state).snapshot.completion === 'tool') return rejectReply(state, [noToolCall]);
-  const answered: RunState = { ...state, head };
-  return personIsWaiting(answered)
-    ? goTo('begin-iteration', answered)
-    : andThen(healErrors(answered, []), (healed) => complete(healed, answer));
-}
-
-function complete(state: RunState, answer: string, output?: JsonValue): Move<RunState> {
-  return { state, commands: [], next: { type: 'complete', answer, ...defined({ output }) } };
+  return propose(state, { answer, head, calls: [] });
 }
 
 function rejectReply(
@@ -225,14 +210,12 @@ function readCalls(state: RunState, result: CallModelResult): Move<RunState> {
   const errors = toolCalls.flatMap(({ error }) => (error === undefined ? [] : [error]));
   if (errors.length === toolCalls.length) return rejectReply(state, errors, toolCalls);
   const [only] = toolCalls;
-  if (toolCalls.length > 1 || only?.name !== completeTaskTool || personIsWaiting(state))
+  if (toolCalls.length > 1 || only?.name !== completeTaskTool)
     return { state, commands: [], next: { type: 'admit-calls', calls: toolCalls, head } };
   if (only.input === undefined) return rejectReply(state, [resultTooLong]);
   const { summary, result: output } = only.input;
   const answer = typeof summary === 'string' ? summary : '';
-  return andThen<RunState>(healErrors({ ...state, head }, [only]), (healed) =>
-    complete(healed, answer, output),
-  );
+  return propose(state, { answer, head, calls: toolCalls, ...defined({ output }) });
 }
 
 /** Leaves a reply with nothing that can run out of the transcript; only the next request tells the model why (R-ERR-5). */
@@ -248,14 +231,15 @@ const reject: Part<'reject-reply'> = (state, { errors, calls }) => {
   );
 };
 
-/** Continues with the next iteration, unless the run must end. */
+/** Continues with the next iteration, or with the agent that the run is handed to, unless the run must end. */
 function again(state: RunState, stop: Stop | undefined): Move<RunState> {
-  return stop === undefined ? goTo('begin-iteration', state) : fail(state, stop);
+  if (stop !== undefined) return fail(state, stop);
+  return goTo(state.handoff === undefined ? 'begin-iteration' : 'hand-over', state);
 }
 
 /** Admits the calls of a reply. If the guard stops the run, none of them runs and the reply is not added to the transcript. */
 const admit: Part<'admit-calls'> = (state, { calls, head, recovery }, { atMs }) => {
-  const admitted = calls.map((proposed) => admitCall(proposed, state));
+  const admitted = admitCalls(calls, state);
   const ofType = (type: string): readonly ProposedToolCall[] =>
     admitted.flatMap((progress) => (progress.status.type === type ? [progress.call] : []));
   const ready = ofType('ready');
@@ -324,19 +308,23 @@ const settle: Part<'settle'> = (state, _next, { atMs }) => {
     (after) => countReply(after, calls),
     (after) => watchForLoops(after, calls),
     (after) => endToolStep(after, calls),
+    (after) => stay({ ...after, ...defined({ handoff: handoffIn(after, calls) }) }),
     (after) => again(after, breakerStop(after) ?? loopStop(after)),
   );
 };
 
 const parts: { readonly [Type in NextPart['type']]: Part<Type> } = {
   prepare,
+  'hand-over': (state) => startHandoff(state),
+  'check-input': (state) => checkInput(state) ?? goTo('begin-iteration', state),
   'begin-iteration': begin,
   'call-model': call,
   'reject-reply': reject,
   'admit-calls': admit,
   'run-calls': run,
   settle,
-  complete: (state, { answer, output }, { atMs }) => endCompleted(state, answer, output, atMs),
+  'check-answer': (state) => checkBeforeEnd(state),
+  complete: (state, _next, { atMs }) => completeWith(state, atMs),
   fail: (state, { failure, ...stop }, { atMs }) => endFailed(state, stop, failure, atMs),
 };
 

@@ -1,6 +1,5 @@
 /** A move of the core: a new state, what the shell must do, and which part of the loop comes next. */
 import type { AgentError, Failure } from '../failure';
-import type { JsonValue } from '../json';
 import { defined } from '../json';
 import type { Head } from '../message';
 import type { ProposedToolCall } from '../tools/ports';
@@ -11,6 +10,10 @@ import type { RunCommand, UnstampedEntry } from './protocol';
 /** The part of the loop that a move leads to (`loop.ts`). */
 export type NextPart =
   | { readonly type: 'prepare' }
+  /** The next agent is prepared. */
+  | { readonly type: 'hand-over' }
+  /** The agent's guardrails check what it is asked. */
+  | { readonly type: 'check-input' }
   | { readonly type: 'begin-iteration' }
   | { readonly type: 'call-model' }
   /** Nothing of a reply can run; `calls` are the calls that it made. */
@@ -30,8 +33,10 @@ export type NextPart =
   | { readonly type: 'run-calls' }
   /** A call of the current reply has its result. */
   | { readonly type: 'settle' }
-  /** The run reached its goal. */
-  | { readonly type: 'complete'; readonly answer: string; readonly output?: JsonValue }
+  /** The agent's guardrails check the proposed answer. */
+  | { readonly type: 'check-answer' }
+  /** The run reached its goal by the proposed answer. */
+  | { readonly type: 'complete' }
   /** The runtime ends the run. */
   | ({ readonly type: 'fail'; readonly failure?: Failure } & Stop);
 
@@ -54,7 +59,7 @@ export function stay<State>(state: State, ...commands: readonly UnstampedCommand
 
 /** A move after which the loop continues with a part of it. */
 export function goTo<State>(
-  next: NextPart['type'] & ('prepare' | 'begin-iteration' | 'call-model' | 'run-calls' | 'settle'),
+  next: Exclude<NextPart['type'], 'reject-reply' | 'admit-calls' | 'fail'>,
   state: State,
   ...commands: readonly UnstampedCommand[]
 ): Move<State> {

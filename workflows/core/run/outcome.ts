@@ -21,6 +21,7 @@ export type FailureReason =
   | 'infra'
   | 'chain_exhausted'
   | 'refusal'
+  | 'guardrail'
   | 'content_filter'
   | 'context_overflow';
 
@@ -47,6 +48,8 @@ export interface RunReport
     Omit<RunCounters, 'toolCalls' | 'segments' | 'timers' | 'callsThisIteration'>,
     Pick<AccountSlice, 'worked' | 'didNotWork' | 'lastText'> {
   readonly agent: string;
+  /** The agent that acted at the end, if the run was handed over. */
+  readonly actingAgent?: string;
   /** What to change in the agent's definition, each once; absent if nothing. */
   readonly advice?: readonly string[];
   /** Failures that were healed, by code. */

@@ -25,7 +25,8 @@ export interface Waiting {
   readonly untilMs?: number;
   readonly sinceMs: number;
   /** The part of the loop that follows the wait. */
-  readonly then: 'prepare' | 'call-model' | 'begin-iteration';
+  readonly then:
+    'prepare' | 'hand-over' | 'check-input' | 'check-answer' | 'call-model' | 'begin-iteration';
   /** Milliseconds of this wait's timer, doubled when the wait did not help. */
   readonly delayMs?: number;
 }

@@ -1,5 +1,6 @@
 /** The activity `prepareRun` as the core sees it: what a run is started with, and the snapshot that it carries. */
 import type { Allowance, Budget, CallSpend } from '../budget/spend';
+import type { GuardrailPolicies } from '../guardrails/ports';
 import type { CompactionConfig } from '../context/compaction-thresholds';
 import type { JsonObject } from '../json';
 import type { HandedLimits, Limits } from '../limits';
@@ -22,6 +23,7 @@ export type Completion = 'text' | 'tool';
 
 /** An agent's definition as it was when the run started. */
 export interface AgentSnapshot {
+  /** The agent that acts: after a handoff another one than the run was started with. */
   readonly agent: string;
   /** Names of the changes (`workflows/flags.ts`) that the workflow code of the run's start knew. */
   readonly flags: readonly string[];
@@ -51,6 +53,8 @@ export interface AgentSnapshot {
   readonly approvers?: readonly string[];
   /** Of `ask_user`; absent = questions wait without limit. */
   readonly questions?: DecisionPolicy;
+  /** What checks before the agent's first call and before the answer; absent: nothing. */
+  readonly guardrails?: GuardrailPolicies;
   /** The run records its errors for learning. */
   readonly learns?: true;
   /** Who is notified of which waits for a person; absent: nobody, and no activity runs. */
@@ -109,6 +113,11 @@ export interface RunRequest {
   readonly context?: JsonObject;
   /** Instead of `context`: the definition of the run whose context this one takes. Set for subagents, forks and continued runs. */
   readonly contextOf?: ContentHash;
+  /**
+   * The agent that the run was handed to: it acts, and the run ends as `agent` says. Set by a handoff, and for a fork of a run that
+   * was handed over.
+   */
+  readonly actingAgent?: string;
 }
 
 /** Input of the activity that resolves an agent at the start of a run. */
@@ -117,6 +126,8 @@ export interface PrepareRunInput extends RunRequest {
   readonly flags: readonly string[];
   /** `<workflow id>/<first run id>`; absent: the snapshot has no `run`, and activities get the facts themselves. */
   readonly runKey?: string;
+  /** The run is under way, with this transcript, and handed over to `actingAgent`. */
+  readonly underway?: { readonly head: Head };
 }
 
 /** What is the same in every model call and tool call of a run: stored once, so that history does not repeat it (ADR 0052). */
@@ -160,6 +171,12 @@ export interface Prepared {
 export function prepared({ snapshot, head }: SnapshotSlice): Prepared {
   invariant(snapshot !== undefined && head !== undefined, 'the run is not prepared');
   return { snapshot, head };
+}
+
+/** The agent that acts, where it is not the one that the run was started with. */
+export function handedTo({ snapshot, request }: RequestSlice & SnapshotSlice): string | undefined {
+  const acting = snapshot?.agent ?? request.actingAgent;
+  return acting === request.agent ? undefined : acting;
 }
 
 /** What the core knows of a tool; undefined for a tool that the agent does not have. */

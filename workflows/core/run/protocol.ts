@@ -6,7 +6,8 @@ import type { JsonObject } from '../json';
 import type { Limits } from '../limits';
 import type { CallModelResult, ModelCallHeldBack, SentModelCall } from '../model-call/ports';
 import type { PersonNotice } from '../notifications/ports';
-import type { AgentSnapshot, RunRequest } from './ports';
+import type { GuardrailStage, GuardrailVerdict } from '../guardrails/ports';
+import type { AgentSnapshot, PrepareRunInput, RunRequest } from './ports';
 import type { SentToolCall } from '../tools/ports';
 import type { RecoveryDecision, RecoverySource, RecoveryStrategy } from '../recovery/action';
 import type { RunOutcome, SubagentRecord, SubagentEnd } from './outcome';
@@ -73,6 +74,13 @@ const row = <Name extends keyof Activities, Completed extends string, Failed ext
 /** Each activity by its command: its name, the events it comes back as, and the code of a failure that carries none. */
 export const activityTable = {
   'prepare-run': row('prepareRun', 'run-prepared', 'run-preparation-failed', 'worker_lost'),
+  'hand-over': row('prepareRun', 'handed-over', 'handover-failed', 'worker_lost'),
+  'check-guardrails': row(
+    'checkGuardrails',
+    'guardrails-checked',
+    'guardrails-failed',
+    'tool_infrastructure',
+  ),
   'call-model': row('callModel', 'model-call-completed', 'model-call-failed', 'timeout'),
   compact: row('compact', 'compaction-completed', 'compaction-failed', 'worker_lost'),
   'run-tool': row('runTool', 'tool-call-completed', 'tool-call-failed', 'tool_infrastructure'),
@@ -120,6 +128,15 @@ type ActivityRequest<Type extends ActivityType, More = object> = CallId &
 /** What the shell must do; each activity, timer, and subagent returns as an event. */
 export type RunCommand =
   | { readonly type: 'prepare-run'; readonly input: RunRequest }
+  | (CallId & {
+      readonly type: 'hand-over';
+      readonly summary: string;
+      readonly input: Omit<PrepareRunInput, 'flags' | 'runKey'>;
+    })
+  | ActivityRequest<
+      'check-guardrails',
+      { readonly timeoutMs: number; readonly heartbeatTimeoutMs: number }
+    >
   | ActivityRequest<'call-model', Pick<AgentSnapshot, 'limits'>>
   | ActivityRequest<'compact', Pick<AgentSnapshot, 'limits'>>
   | ActivityRequest<'plan-recovery', Pick<AgentSnapshot, 'limits'>>
@@ -214,6 +231,14 @@ export type UnstampedEntry =
       /** US dollars, as far as prices are known. */
       readonly usd?: number;
     }
+  /** Another agent acts from here on. */
+  | {
+      readonly type: 'HandoffEvent';
+      readonly from: string;
+      readonly to: string;
+      readonly reason: string;
+    }
+  | ({ readonly type: 'GuardrailEvent'; readonly stage: GuardrailStage } & GuardrailVerdict)
   | {
       readonly type: 'HealedEvent';
       readonly code: string;

@@ -11,6 +11,8 @@ import type { GuardSlice } from '../guard/state';
 import { initialGuard } from '../guard/state';
 import type { LearningSlice } from '../learning/state';
 import { initialLearning } from '../learning/state';
+import type { CheckingGuardrails, GuardrailsSlice } from '../guardrails/state';
+import type { HandingOver, HandoffSlice } from '../handoff/state';
 import type { CallingModel, ModelCallSlice } from '../model-call/state';
 import type { NotificationsSlice } from '../notifications/state';
 import { initialNotifications } from '../notifications/state';
@@ -37,6 +39,8 @@ type RunPhase =
   /** Between iterations: nothing is in flight. */
   | { readonly type: 'ready' }
   | CallingModel
+  | CheckingGuardrails
+  | HandingOver
   | Compacting
   | RunningTools
   | Recovering
@@ -53,7 +57,9 @@ export interface RunState
     ErrorsSlice,
     FailoverSlice,
     GoalSlice,
+    GuardrailsSlice,
     GuardSlice,
+    HandoffSlice,
     LearningSlice,
     ModelCallSlice,
     NextRequestSlice,

@@ -14,8 +14,13 @@ import {
   recordInfraError,
 } from '../failover/provider-failure';
 import { onRefusedThoughts } from '../failover/refused-thoughts';
+import { waitOrFail } from '../failover/wait-or-fail';
 import type { InfraError } from '../failure';
 import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '../guard/clock';
+import { onGuardrailsChecked } from '../guardrails/guardrails';
+import { checkingGuardrails } from '../guardrails/state';
+import { onHandedOver, onHandoverFailed } from '../handoff/handoff';
+import { handingOver } from '../handoff/state';
 import type { ModelCallHeldBack } from '../model-call/ports';
 import { chargeHeldBack, lowerOutput } from '../model-call/reply';
 import type { CallingModel } from '../model-call/state';
@@ -122,6 +127,8 @@ function isActive(state: RunState): boolean {
   const { phase } = state;
   switch (phase.type) {
     case 'preparing':
+    case 'handing-over':
+    case 'checking-guardrails':
     case 'calling-model':
     case 'compacting':
     case 'ending':
@@ -163,6 +170,18 @@ const handlers = {
   'segment-started': onSegmentStarted,
   'run-prepared': onPrepared,
   'run-preparation-failed': onPreparationFailed,
+  'handed-over': (state, { callId, result }) =>
+    take(state, handingOver(state, callId), () => onHandedOver(state, callId, result)),
+  'handover-failed': (state, { callId, failure, atMs }) =>
+    take(state, handingOver(state, callId), () => onHandoverFailed(state, callId, failure, atMs)),
+  'guardrails-checked': (state, { callId, result }) =>
+    take(state, checkingGuardrails(state, callId), (phase) =>
+      onGuardrailsChecked(state, phase, result),
+    ),
+  'guardrails-failed': (state, { callId, failure, atMs }) =>
+    take(state, checkingGuardrails(state, callId), (phase) =>
+      waitOrFail(state, failure, partOfStage[phase.stage], atMs),
+    ),
   'model-call-completed': (state, { callId, result, atMs }) =>
     take(state, callOfModel(state, callId), (call) => reply(state, call, result, atMs)),
   'model-call-held-back': (state, { callId, result }) =>
@@ -210,6 +229,9 @@ const handlers = {
   'cancel-requested': (state, { reason, atMs }) =>
     endOnceIdle(state, { status: 'cancelled', reason }, atMs),
 } satisfies { readonly [Type in EventType]: Handler<Type> };
+
+/** What is done again after a check that gave no verdict: nothing passes without one. */
+const partOfStage = { input: 'check-input', output: 'check-answer' } as const;
 
 /** Takes what the run waits for; nothing changes if it does not wait for it. */
 function take<Awaited>(
@@ -261,7 +283,7 @@ function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Move<
   const paid = storeAnswered(charge(state, prepareCallId, spend));
   // From here on, the definition in the store holds the context.
   const { context: _stored, ...request } = state.request;
-  return goTo('begin-iteration', { ...paid, request, snapshot, head, phase: { type: 'ready' } });
+  return goTo('check-input', { ...paid, request, snapshot, head, phase: { type: 'ready' } });
 }
 
 function onPreparationFailed(
@@ -270,11 +292,7 @@ function onPreparationFailed(
 ): Move<RunState> {
   if (state.phase.type !== 'preparing') return stay(state);
   const paid = charge(state, prepareCallId, failure.spend ?? noSpend);
-  return andThen(recordInfraError(paid, failure), (noted) =>
-    infraPolicy(failure).action === 'wait-for-store'
-      ? waitForStore(noted, failure.message, 'prepare', atMs)
-      : failInfra(noted, failure),
-  );
+  return waitOrFail(paid, failure, 'prepare', atMs);
 }
 
 /** The request was measured, did not fit, and was not sent. */

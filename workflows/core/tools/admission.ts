@@ -1,6 +1,8 @@
 /** Decides about each call of a reply: it may start, waits for a person, or never runs. */
 import type { AgentError } from '../failure';
 import { agentError } from '../failure';
+import type { SnapshotSlice } from '../run/ports';
+import { toolPolicy } from '../run/ports';
 import { newPrivileges } from '../people/new-privileges-after-error';
 import type { PeopleSlice } from '../people/state';
 import { shownText } from '../secrets/shown-text';
@@ -39,8 +41,32 @@ const unreadableQuestion = agentError(
   { hint: `Call ${askUserTool} with one short question.`, toolName: askUserTool },
 );
 
+/** A run is handed over once at a time. */
+const secondHandoff = ({ name: toolName }: ProposedToolCall): AgentError =>
+  agentError('tool_denied', 'The run is handed over by another call of the same reply.', {
+    hint: 'Hand the run over to one agent.',
+    toolName,
+  });
+
+/** The first status of each call of a reply. */
+export function admitCalls(
+  calls: readonly ProposedToolCall[],
+  state: PeopleSlice & SnapshotSlice,
+): readonly ToolCallProgress[] {
+  const handoff = calls.find(
+    ({ name, error }) => error === undefined && toolPolicy(state, name)?.handoff !== undefined,
+  );
+  return calls.map((call) =>
+    call !== handoff &&
+    call.error === undefined &&
+    toolPolicy(state, call.name)?.handoff !== undefined
+      ? settleWithError(call, secondHandoff(call))
+      : admitCall(call, state),
+  );
+}
+
 /** The first status of a call. */
-export function admitCall(call: ProposedToolCall, state: PeopleSlice): ToolCallProgress {
+function admitCall(call: ProposedToolCall, state: PeopleSlice): ToolCallProgress {
   if (call.error !== undefined) return settleWithError(call, call.error);
   if (call.name === completeTaskTool) return settleWithError(call, prematureEnd(state));
   if (call.name === askUserTool) {

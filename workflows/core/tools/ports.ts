@@ -45,6 +45,8 @@ export interface ToolPolicy {
   readonly alternatives?: readonly string[];
   /** The call is a run of another agent. */
   readonly subagent?: SubagentPolicy;
+  /** The call hands the run over to this agent. */
+  readonly handoff?: string;
   /** A person is asked about a call whose outcome is unknown; absent = the model is told. */
   readonly onUnknown?: 'ask-person';
   /** Of its approvals; absent = the agent's. */

@@ -46,6 +46,7 @@ function workRows(view: RunStatusView): Rows {
     ['Doing', isOver ? undefined : view.doing],
     // What it waits for is what it does.
     ['Reason', isOver ? view.reason : undefined],
+    ['Acting', view.actingAgent],
     ['Iteration', iterationText(view)],
     ['Provider', route && `${route}${isFallback ? ' (fallback)' : ''}`],
     ['Tool calls', `${view.toolCallsSucceeded} succeeded, ${view.toolCallsFailed} failed`],

@@ -8,6 +8,7 @@ import { defined } from '../json';
 import type { DecisionMade } from '../people/state';
 import { decisionText } from '../people/state';
 import type { ProgressEstimate } from '../recovery/action';
+import { handedTo } from '../run/ports';
 import type { RunState } from '../run/state';
 import { goalForPeople } from '../secrets/shown-text';
 import type { ToolCallProgress } from '../tools/state';
@@ -25,6 +26,8 @@ export type RunStatusWord =
 export interface RunStatusView {
   readonly status: RunStatusWord;
   readonly agent: string;
+  /** The agent that the run was handed to. */
+  readonly actingAgent?: string;
   readonly goal: string;
   readonly iteration: number;
   readonly maxIterations?: number;
@@ -127,6 +130,10 @@ function doing(state: RunState): string {
   switch (phase.type) {
     case 'preparing':
       return 'preparing the run';
+    case 'handing-over':
+      return `handing over to ${state.handoff?.to ?? 'another agent'}`;
+    case 'checking-guardrails':
+      return phase.stage === 'input' ? 'checking the input' : 'checking the answer';
     case 'ready':
       return 'about to begin an iteration';
     case 'calling-model':
@@ -212,6 +219,7 @@ export function statusView(state: RunState): RunStatusView {
     ring: state.breaker.ring,
     ...recoveryFields(state),
     ...defined({
+      actingAgent: handedTo(state),
       maxIterations: snapshot?.limits.maxIterations,
       route: currentRoute(state),
       reason: reason(state),
