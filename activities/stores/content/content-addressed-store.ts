@@ -121,12 +121,16 @@ export class ContentAddressedStore implements Store {
     return { bytes: bytes.subarray(start - base, end - base), totalBytes };
   }
 
-  async beginTool(intent: ToolIntent, scheduledAtMs = 0): Promise<ToolClaim> {
+  async beginTool(
+    intent: ToolIntent,
+    scheduledAtMs = 0,
+    phase: ToolPhase = 'begun',
+  ): Promise<ToolClaim> {
     const text = canonicalJson(intent);
     const owner = crypto.randomUUID();
     const { row, isOwned } = await this.#rows.ownTool(
       contentHash(intent.key),
-      { owner, scheduledAtMs },
+      { owner, scheduledAtMs, phase },
       {
         intent: text,
         intentSum: contentHash(text),

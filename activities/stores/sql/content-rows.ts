@@ -43,6 +43,13 @@ export interface NewToolRow extends Pick<ToolRow, 'intent' | 'intentSum'> {
   readonly source: ContentHash | undefined;
 }
 
+/** An attempt that takes a tool execution, and the phase that it moves it to. */
+interface NewOwner {
+  readonly owner: string;
+  readonly scheduledAtMs: number;
+  readonly phase: ToolRow['phase'];
+}
+
 /** A stored blob. */
 export interface BlobRow {
   readonly hash: ContentHash;
@@ -218,11 +225,11 @@ export class ContentRows {
 
   /**
    * Adds the row, or gives it to this owner unless it has an outcome or belongs to a later attempt; returns the resulting row. No
-   * row: another row of the same action has its source.
+   * row: another row of the same action has its source. A row without a source then gets the phase, which the returned row has not.
    */
   ownTool(
     keyHash: ContentHash,
-    { owner, scheduledAtMs }: { readonly owner: string; readonly scheduledAtMs: number },
+    { owner, scheduledAtMs, phase }: NewOwner,
     { intent, intentSum, action, source }: NewToolRow,
   ): Promise<{ readonly row: ToolRow | undefined; readonly isOwned: boolean }> {
     const values = [keyHash, owner, scheduledAtMs, intent, intentSum, action];
@@ -232,8 +239,11 @@ export class ContentRows {
         source === undefined
           ? await query(ownToolSql, values)
           : await query(takeToolSql, [owner, scheduledAtMs, keyHash, scheduledAtMs]);
-      const row = owned ?? (await query(selectToolSql, [keyHash]))[0];
-      return { row: toolRow(row), isOwned: owned !== undefined };
+      const row = toolRow(owned ?? (await query(selectToolSql, [keyHash]))[0]);
+      const isMoved = owned === undefined || source !== undefined || row?.phase === phase;
+      // Where each statement commits by itself, another attempt may have taken the row over in between.
+      if (isMoved || phase === 'begun') return { row, isOwned: owned !== undefined };
+      return { row, isOwned: (await query(moveToolSql, [phase, keyHash, owner])).length > 0 };
     });
   }
 
