@@ -10,7 +10,7 @@ import {
 import { cooldownAfter } from '../../workflows/core/failover/provider-health';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
-import { believed } from '../stores/content/health-record';
+import { afterSuccess, believed } from '../stores/content/health-record';
 import type { SharedHealth, Store } from '../stores/store';
 
 /** A call on a route, for the health that all runs share. */
@@ -35,8 +35,13 @@ export async function sharedClock(store: Pick<Store, 'now'>): Promise<() => numb
   return () => nowMs + Math.round(performance.now() - readAtMs);
 }
 
-/** `probe`: the one call that tries a recovering route for all runs. */
-export type Admission = 'normal' | 'probe';
+/** Leave for a call. */
+export interface Admission {
+  /** It is the one call that tries a recovering route for all runs. */
+  readonly isProbe: boolean;
+  /** What all runs knew of the route before; undefined without reports. */
+  readonly health: SharedHealth | undefined;
+}
 
 function routeUnavailable(call: RouteCall, health: SharedHealth, untilMs: number): InfraException {
   const reason: FailoverReason = health.lastErrorReason ?? 'unknown';
@@ -65,7 +70,8 @@ async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
   const { startedAtMs } = call;
   const [stored] = await store.readHealth([call.route]);
   const health = stored && believed(stored, startedAtMs);
-  if (health === undefined || health.cooldownUntilMs === 0) return 'normal';
+  if (health === undefined || health.cooldownUntilMs === 0)
+    return { isProbe: false, health: stored };
   if (startedAtMs < health.probeFromMs)
     throw routeUnavailable(call, health, returnAtMs(health, health.probeFromMs));
   const untilMs = startedAtMs + call.limits.probeLeaseMs;
@@ -75,7 +81,7 @@ async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
     atMs: startedAtMs,
     untilMs,
   });
-  if (isProber) return 'probe';
+  if (isProber) return { isProbe: true, health: stored };
   throw routeUnavailable(call, health, returnAtMs(health, health.probe?.untilMs ?? untilMs));
 }
 
@@ -106,7 +112,7 @@ export async function admitted<Result>(
     return await work(admission);
   } finally {
     const goesOn = interruption() instanceof InfraException;
-    if (admission === 'probe' && !goesOn) await reportIfPossible(store.releaseProbe(call));
+    if (admission.isProbe && !goesOn) await reportIfPossible(store.releaseProbe(call));
   }
 }
 
@@ -136,17 +142,15 @@ export async function reportFailedCall(
   await reportIfPossible(report);
 }
 
-/** Reports that a route answers. */
+/** Reports that a route answers, unless that is no news: a failure that came meanwhile is younger than the call, and stays. */
 export async function reportAnsweredCall(
   store: Store,
   call: RouteCall,
+  { isProbe, health }: Admission,
   atMs: number,
 ): Promise<void> {
-  const report = store.reportSuccess({
-    route: call.route,
-    startedAtMs: call.startedAtMs,
-    holder: call.holder,
-    atMs,
-  });
-  await reportIfPossible(report);
+  const { route, startedAtMs, holder } = call;
+  const success = { route, startedAtMs, holder, atMs };
+  const isNews = isProbe || health === undefined || afterSuccess(health, success) !== health;
+  if (isNews) await reportIfPossible(store.reportSuccess(success));
 }

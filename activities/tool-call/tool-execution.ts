@@ -7,6 +7,7 @@ import type { ImageBlock } from '../../workflows/core/message';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { unknownEffect } from '../../workflows/core/tools/unknown-outcome';
 import { interruption } from '../lifecycle/activity-lifecycle';
+import { beginDeadline } from '../lifecycle/deadline';
 import { InfraException } from '../lifecycle/infra-exception';
 import { failureMessageChars } from '../../workflows/core/limits';
 import type { AgentErrorParts } from '../untrusted/agent-error';
@@ -192,16 +193,8 @@ async function runInContext<Result>(
   work: (context: ToolContext) => Promise<Result> | Result,
 ): Promise<Result> {
   const activity = Context.current();
-  const end = new AbortController();
-  const { signal } = end;
-  const timer = setTimeout(() => {
-    end.abort(new ToolDeadline(limitMs));
-  }, limitMs);
-  const stop = (): void => {
-    end.abort(stopped.reason);
-  };
-  if (stopped.aborted) stop();
-  else stopped.addEventListener('abort', stop, { once: true });
+  const deadline = beginDeadline(limitMs, stopped, () => new ToolDeadline(limitMs));
+  const { signal } = deadline;
   const context: ToolContext = {
     ...run,
     toolCallId: input.toolCallId,
@@ -231,9 +224,8 @@ async function runInContext<Result>(
   } catch (thrown) {
     throw signal.aborted && !(thrown instanceof ToolError) ? (signal.reason as Error) : thrown;
   } finally {
-    clearTimeout(timer);
     clearTimeout(settling);
-    stopped.removeEventListener('abort', stop);
+    deadline.end();
   }
 }
 
