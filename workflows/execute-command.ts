@@ -105,7 +105,9 @@ export function createCommandExecutor(
       if (!scope.consideredCancelled) idle.push(scope);
       if (event !== undefined) emit(event);
     };
-    void scope.run(() => work(end));
+    // An event starts the next command in its own scope, most of the time: to enter it once more takes two promises.
+    if (scope === CancellationScope.current()) void work(end);
+    else void scope.run(() => work(end));
   }
 
   return (command) => {
