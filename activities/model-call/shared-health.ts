@@ -22,6 +22,25 @@ export interface RouteCall {
   readonly startedAtMs: number;
 }
 
+/** A reading of a store's clock, and when it was made by this process's monotonic clock. */
+interface ClockReading {
+  readonly nowMs: number;
+  readonly readAtMs: number;
+}
+
+const readings = new WeakMap<Pick<Store, 'now'>, ClockReading>();
+
+/** Milliseconds for which a reading serves: it may be late by so much where the whole machine was paused meanwhile. */
+const readingMs = 10_000;
+
+async function readClock(store: Pick<Store, 'now'>): Promise<ClockReading> {
+  const known = readings.get(store);
+  if (known !== undefined && performance.now() - known.readAtMs < readingMs) return known;
+  const reading = { nowMs: await store.now(), readAtMs: performance.now() };
+  readings.set(store, reading);
+  return reading;
+}
+
 /**
  * The clock that all workers share: the store's, or the Temporal server's if that is ahead, as where it skips time. A machine's
  * own clock may be wrong by years, and one such worker would decide for all (ADR 0047).
@@ -30,9 +49,10 @@ export interface RouteCall {
  */
 export async function sharedClock(store: Pick<Store, 'now'>): Promise<() => number> {
   const { currentAttemptScheduledTimestampMs } = Context.current().info;
-  const nowMs = Math.max(await store.now(), currentAttemptScheduledTimestampMs);
-  const readAtMs = performance.now();
-  return () => nowMs + Math.round(performance.now() - readAtMs);
+  const { nowMs, readAtMs } = await readClock(store);
+  const passedMs = performance.now() - readAtMs;
+  const aheadMs = Math.max(currentAttemptScheduledTimestampMs - (nowMs + passedMs), 0);
+  return () => Math.round(nowMs + aheadMs + performance.now() - readAtMs);
 }
 
 /** Leave for a call. */
