@@ -92,8 +92,9 @@ async function runSegment(
   const show = createRunVisibility();
   const first = begin(input);
   let [state] = first;
-  let rollOver = false;
-  let broken: { readonly thrown: unknown } | undefined;
+  let rollOver = false as boolean;
+  /** What the core threw. */
+  const broken: unknown[] = [];
 
   function take([next, commands]: Transition): void {
     state = next;
@@ -103,13 +104,13 @@ async function runSegment(
   }
 
   function takeEvents(): void {
-    while (state.phase.type !== 'ended' && broken === undefined) {
+    while (state.phase.type !== 'ended' && broken.length === 0) {
       const event = events.shift();
       if (event === undefined) return;
       try {
         take(transition(state, stamp(event)));
       } catch (thrown) {
-        broken = { thrown };
+        broken.push(thrown);
       }
     }
   }
@@ -138,9 +139,9 @@ async function runSegment(
   for (;;) {
     await condition(
       () =>
-        broken !== undefined || state.phase.type === 'ended' || (rollOver && allHandlersFinished()),
+        broken.length > 0 || state.phase.type === 'ended' || (rollOver && allHandlersFinished()),
     );
-    if (broken !== undefined) throw broken.thrown;
+    if (broken.length > 0) throw broken[0];
     if (state.phase.type === 'ended') {
       await recordLastErrors(state);
       await condition(allHandlersFinished);

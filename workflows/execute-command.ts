@@ -66,6 +66,40 @@ async function fireTimer(
   end({ type: 'timer-fired', timerId });
 }
 
+/** What is in flight, by the id of its command. */
+interface InFlight {
+  /** Starts work in a scope of its own. */
+  readonly start: (id: string, work: (end: End) => Promise<void>) => void;
+  readonly cancel: (id: string) => void;
+}
+
+/** Contract: made in the scope that all commands belong to. */
+function createInFlight(emit: (event: UnstampedEvent) => void): InFlight {
+  const scopes = new Map<string, CancellationScope>();
+
+  /** Of what has ended and was not cancelled, for what starts next: a scope costs four promises (ADR 0055). */
+  const idle: CancellationScope[] = [];
+
+  /** Named, since commands start in the scope of the command whose event they answer. */
+  const parent = CancellationScope.current();
+
+  return {
+    start: (id, work) => {
+      const scope = idle.pop() ?? new CancellationScope({ parent, cancellable: true });
+      scopes.set(id, scope);
+      const end: End = (event) => {
+        if (scopes.get(id) === scope) scopes.delete(id);
+        if (!scope.consideredCancelled) idle.push(scope);
+        if (event !== undefined) emit(event);
+      };
+      // It is mostly the scope that the event came in: to enter it once more costs two promises.
+      if (scope === CancellationScope.current()) void work(end);
+      else void scope.run(() => work(end));
+    },
+    cancel: (id) => scopes.get(id)?.cancel(),
+  };
+}
+
 /**
  * Makes the executor of one segment.
  *
@@ -75,14 +109,7 @@ async function fireTimer(
 export function createCommandExecutor(
   emit: (event: UnstampedEvent) => void,
 ): (command: RunCommand) => void {
-  /** Of what is in flight, by the id of its command. */
-  const scopes = new Map<string, CancellationScope>();
-
-  /** Of what has ended and was not cancelled, for what starts next: a scope costs four promises. */
-  const idle: CancellationScope[] = [];
-
-  /** Named, since commands start in the context of the command whose event they answer. */
-  const parent = CancellationScope.current();
+  const { start, cancel } = createInFlight(emit);
 
   /**
    * Whether this instance of the workflow asked the model last, and was not rebuilt from history since. A call that ended its
@@ -95,19 +122,6 @@ export function createCommandExecutor(
     return command.type === 'run-tool' && command.isLocal === true
       ? startLocalCall(command, !hasAsked)
       : startActivity(command);
-  }
-
-  function start(id: string, work: (end: End) => Promise<void>): void {
-    const scope = idle.pop() ?? new CancellationScope({ parent, cancellable: true });
-    scopes.set(id, scope);
-    const end: End = (event) => {
-      if (scopes.get(id) === scope) scopes.delete(id);
-      if (!scope.consideredCancelled) idle.push(scope);
-      if (event !== undefined) emit(event);
-    };
-    // An event starts the next command in its own scope, most of the time: to enter it once more takes two promises.
-    if (scope === CancellationScope.current()) void work(end);
-    else void scope.run(() => work(end));
   }
 
   return (command) => {
@@ -137,10 +151,10 @@ export function createCommandExecutor(
         start(command.timerId, (end) => fireTimer(command, end));
         return;
       case 'cancel-timer':
-        scopes.get(command.timerId)?.cancel();
+        cancel(command.timerId);
         return;
       case 'cancel-activities':
-        for (const id of command.callIds) scopes.get(id)?.cancel();
+        command.callIds.forEach(cancel);
         return;
       case 'publish':
       case 'roll-over':

@@ -107,10 +107,7 @@ async function lost(attempt: RunningAttempt, number: number, ended: AbortSignal)
  * Contract: one that the server has given up for a late heartbeat does not stop while it may still be followed in this process,
  * and no other worker has taken it over: nothing is wrong with a call beside one that blocks the event loop.
  */
-function stopWhenCancelled(
-  attempt: RunningAttempt,
-  isGivenUp: () => boolean,
-): () => void {
+function stopWhenCancelled(attempt: RunningAttempt, isGivenUp: () => boolean): () => void {
   const context = Context.current();
   const { cancellationSignal } = context;
   const ended = new AbortController();

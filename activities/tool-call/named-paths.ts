@@ -82,9 +82,14 @@ function endsInFile(parts: readonly string[], needsExtension: boolean): boolean 
     : parts.length > 1 && parts.every((part) => /^[A-Za-z_@.]\S*$/.test(part));
 }
 
+/** Whether a text has what no path is without: most texts have not, and are no further looked at. */
+function hasPathMark(text: string, needsExtension: boolean): boolean {
+  return text.includes('.') || (!needsExtension && separator.test(text));
+}
+
 /** Whether a text has the form of a path. Spaces belong to it unless a word before the last is a path itself. */
 function isPath(text: string, needsExtension = true): boolean {
-  if (!text.includes('.') && (needsExtension || !separator.test(text))) return false;
+  if (!hasPathMark(text, needsExtension)) return false;
   if (text.length > pathChars || forbidden.test(text) || option.test(text)) return false;
   const [first = '', ...rest] = text.split(separator);
   const parts = first === '' ? rest : [first, ...rest];

@@ -198,7 +198,8 @@ export class ContentRows {
       const insertions: NodeInsertion[] = [];
       for (const [at, node] of nodes.entries()) {
         const isNewParent = at > 0 && nodes[at - 1]?.hash === node.parent;
-        insertions.push(await insertNode(query, node, isNewParent));
+        const isYoung = isNewParent || node.hasFreshParent === true;
+        insertions.push(await insertNode(query, node, isYoung));
       }
       return {
         nodes: insertions,
@@ -321,11 +322,11 @@ export class ContentRows {
 
 async function insertNode(
   query: SqlQuery,
-  { hash, parent, messages, hasFreshParent = false }: NewNodeRow,
-  isNewParent: boolean,
+  { hash, parent, messages }: NodeRow,
+  hasYoungParent: boolean,
 ): Promise<NodeInsertion> {
   const values = [hash, parent ?? null, messages, parent ?? null, parent ?? null];
-  if (parent !== undefined && !isNewParent && !hasFreshParent) await query(touchParentSql, [parent]);
+  if (parent !== undefined && !hasYoungParent) await query(touchParentSql, [parent]);
   for (;;) {
     if ((await query(insertNodeSql, values)).length > 0) return { type: 'inserted' };
     const [present] = await query(touchNodeSql, [hash]);
