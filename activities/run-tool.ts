@@ -29,8 +29,8 @@ import type { Store } from './stores/store';
 import { canonicalJson } from './stores/content-hash';
 import { actionDigest } from './tool-call/action-digest';
 import { changedDefinition } from './tool-call/changed-definition';
-import type { AttemptSigns } from './tool-call/ownership';
-import { lostOwnership, startingOwned } from './tool-call/ownership';
+import type { AttemptSigns, Marked } from './tool-call/ownership';
+import { inThisTurn, lostOwnership, requireCounted, startingOwned } from './tool-call/ownership';
 import type { Execution, ExecutionPlace } from './tool-call/tool-execution';
 import { toolFailure } from './tool-call/tool-execution';
 import type { ShownOutput } from './tool-call/tool-output';
@@ -210,13 +210,17 @@ async function keepResult(
   }
 }
 
-/** Records the intent of a call that may change something, which this attempt then owns. */
+/**
+ * Records the intent of a call that may change something, which this attempt then owns. One of a `keyed` call also marks it as
+ * executing: an attempt that finds it so does as if it were only begun, and repeats it under its key (ADR 0055).
+ */
 async function begin(
   store: Store,
   tool: Tool,
   input: RunToolInput,
   { given, ran }: { readonly given: JsonObject; readonly ran: unknown },
-): Promise<Awaited<ReturnType<typeof beginAfter>> | undefined> {
+  signs: AttemptSigns,
+): Promise<(Awaited<ReturnType<typeof beginAfter>> & Marked) | undefined> {
   if (tool.effect === 'read') return undefined;
   const lineage: Partial<Lineage> = input.lineage ?? {};
   const { iteration, callers } = lineage;
@@ -229,7 +233,12 @@ async function begin(
     startedAtMs: scheduledAtMs,
     ...defined({ iteration, callers }),
   };
-  return beginAfter(store, intent, lineage, scheduledAtMs);
+  if (tool.effect !== 'keyed') return beginAfter(store, intent, lineage, scheduledAtMs, 'begun');
+  requireCounted(signs);
+  const claim = await beginAfter(store, intent, lineage, scheduledAtMs, 'executing');
+  return 'owner' in claim && claim.intent.source === undefined
+    ? { ...claim, isFreshlyMarked: inThisTurn() }
+    : claim;
 }
 
 /** Executes a call, unless an earlier run has done the same. */
@@ -348,7 +357,7 @@ async function runAttempt(
   const refused = await refusal(deps, store, definition, tool, input, values);
   if (refused !== undefined)
     return resultOf(place, refused, resultIdentityOf(tool, value, refused));
-  const record = await begin(store, tool, input, { given: value, ran: checked.value });
+  const record = await begin(store, tool, input, { given: value, ran: checked.value }, signs);
   if (record?.type === 'finished') return outcomeIn(record);
   if (record?.type === 'taken') throw lostOwnership('a later attempt has begun');
   const { maxLostWorkers } = definition.config.limits;

@@ -77,14 +77,24 @@ function forcedEnd(outcome: Extract<RunOutcome, { status: 'failed' }>): Applicat
  */
 export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
   checkRunInput(input);
+  const { cancelRequested } = CancellationScope.current();
+  const outcome = await CancellationScope.nonCancellable(() => runSegment(input, cancelRequested));
+  // A subagent's outcome is part of its parent run's history, so it is short.
+  return conclude(input.request.parent === undefined ? outcome : outcomeForParent(outcome));
+}
+
+/** Takes events until the run ends, or rolls over. `cancelRequested` rejects when the run is to be cancelled. */
+async function runSegment(
+  input: AgentRunInput,
+  cancelRequested: Promise<never>,
+): Promise<RunOutcome> {
   const events: UnstampedEvent[] = [];
-  const emit = (event: UnstampedEvent): void => {
-    events.push(event);
-  };
-  const execute = createCommandExecutor(emit);
   const show = createRunVisibility();
-  let state: RunState;
-  let rollOver = false;
+  const first = begin(input);
+  let [state] = first;
+  let rollOver = false as boolean;
+  /** What the core threw. */
+  const broken: unknown[] = [];
 
   function take([next, commands]: Transition): void {
     state = next;
@@ -93,33 +103,52 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
     show(state);
   }
 
-  async function loop(): Promise<RunOutcome> {
-    take(begin(input));
-    registerMessageHandlers({
-      state: () => state,
-      emit,
-      isDigested: (event) => !events.includes(event),
-    });
-    for (;;) {
-      if (state.phase.type === 'ended') {
-        await recordLastErrors(state);
-        await condition(allHandlersFinished);
-        return state.phase.outcome;
-      }
-      await condition(() => events.length > 0 || (rollOver && allHandlersFinished()));
+  function takeEvents(): void {
+    while (state.phase.type !== 'ended' && broken.length === 0) {
       const event = events.shift();
-      if (event !== undefined) take(transition(state, stamp(event)));
-      else await continueAsNew<typeof agentRun>({ request: state.request, state });
+      if (event === undefined) return;
+      try {
+        take(transition(state, stamp(event)));
+      } catch (thrown) {
+        broken.push(thrown);
+      }
     }
   }
 
-  CancellationScope.current().cancelRequested.catch((thrown: unknown) => {
+  // At once: to wait with a condition for each event costs the SDK a call into the sandbox, and ten promises (ADR 0055).
+  const execute = createCommandExecutor((event) => {
+    events.push(event);
+    takeEvents();
+  });
+  /** Of what people send: taken when everything that came with it has been delivered. */
+  function emit(event: UnstampedEvent): void {
+    events.push(event);
+    void Promise.resolve().then(takeEvents);
+  }
+
+  take(first);
+  registerMessageHandlers({
+    state: () => state,
+    emit,
+    isDigested: (event) => !events.includes(event),
+  });
+  cancelRequested.catch((thrown: unknown) => {
     const reason = thrown instanceof Error && thrown.message !== '' ? thrown.message : 'cancelled';
     emit({ type: 'cancel-requested', reason });
   });
-  const outcome = await CancellationScope.nonCancellable(loop);
-  // A subagent's outcome is part of its parent run's history, so it is short.
-  return conclude(input.request.parent === undefined ? outcome : outcomeForParent(outcome));
+  for (;;) {
+    await condition(
+      () =>
+        broken.length > 0 || state.phase.type === 'ended' || (rollOver && allHandlersFinished()),
+    );
+    if (broken.length > 0) throw broken[0];
+    if (state.phase.type === 'ended') {
+      await recordLastErrors(state);
+      await condition(allHandlersFinished);
+      return state.phase.outcome;
+    }
+    if (rollOver) await continueAsNew<typeof agentRun>({ request: state.request, state });
+  }
 }
 
 /** Records the errors that only the run's end closed. */

@@ -48,29 +48,68 @@ function runSubagent({
   });
 }
 
+/** Ends what was started, with the event that it came to. */
+type End = (event?: UnstampedEvent) => void;
+
 /** Waits for a timer; says nothing if it is cancelled. */
 async function fireTimer(
   { timerId, delayMs, summary }: Extract<RunCommand, { type: 'start-timer' }>,
-  emit: (event: UnstampedEvent) => void,
+  end: End,
 ): Promise<void> {
   try {
     await sleep(delayMs, { summary });
-    emit({ type: 'timer-fired', timerId });
   } catch (thrown) {
     if (!isCancellation(thrown)) throw thrown;
+    end();
+    return;
   }
+  end({ type: 'timer-fired', timerId });
+}
+
+/** What is in flight, by the id of its command. */
+interface InFlight {
+  /** Starts work in a scope of its own. */
+  readonly start: (id: string, work: (end: End) => Promise<void>) => void;
+  readonly cancel: (id: string) => void;
+}
+
+/** Contract: made in the scope that all commands belong to. */
+function createInFlight(emit: (event: UnstampedEvent) => void): InFlight {
+  const scopes = new Map<string, CancellationScope>();
+
+  /** Of what has ended and was not cancelled, for what starts next: a scope costs four promises (ADR 0055). */
+  const idle: CancellationScope[] = [];
+
+  /** Named, since commands start in the scope of the command whose event they answer. */
+  const parent = CancellationScope.current();
+
+  return {
+    start: (id, work) => {
+      const scope = idle.pop() ?? new CancellationScope({ parent, cancellable: true });
+      scopes.set(id, scope);
+      const end: End = (event) => {
+        if (scopes.get(id) === scope) scopes.delete(id);
+        if (!scope.consideredCancelled) idle.push(scope);
+        if (event !== undefined) emit(event);
+      };
+      // It is mostly the scope that the event came in: to enter it once more costs two promises.
+      if (scope === CancellationScope.current()) void work(end);
+      else void scope.run(() => work(end));
+    },
+    cancel: (id) => scopes.get(id)?.cancel(),
+  };
 }
 
 /**
  * Makes the executor of one segment.
  *
- * Contract: `emit` only appends to the event queue. Each activity and timer has its own cancellation scope.
+ * Contract: made in the scope that all commands belong to. Each activity, timer and subagent in flight has a cancellation scope
+ * of its own.
  */
 export function createCommandExecutor(
   emit: (event: UnstampedEvent) => void,
 ): (command: RunCommand) => void {
-  /** Of what is in flight, by the id of its command. */
-  const scopes = new Map<string, CancellationScope>();
+  const { start, cancel } = createInFlight(emit);
 
   /**
    * Whether this instance of the workflow asked the model last, and was not rebuilt from history since. A call that ended its
@@ -85,41 +124,37 @@ export function createCommandExecutor(
       : startActivity(command);
   }
 
-  function start(id: string, work: () => Promise<void>): void {
-    const scope = new CancellationScope();
-    scopes.set(id, scope);
-    void scope.run(work).finally(() => {
-      if (scopes.get(id) === scope) scopes.delete(id);
-    });
-  }
-
   return (command) => {
     if (isActivityCommand(command)) {
-      const completed = (result: unknown): UnstampedEvent => completedEvent(command, result);
-      const failed = (thrown: unknown): UnstampedEvent => failedEvent(command, thrown);
-      start(activityIdOf(command), () => begin(command).then(completed, failed).then(emit));
+      start(activityIdOf(command), (end) =>
+        begin(command).then(
+          (result) => {
+            end(completedEvent(command, result));
+          },
+          (thrown: unknown) => {
+            end(failedEvent(command, thrown));
+          },
+        ),
+      );
       return;
     }
     switch (command.type) {
       case 'run-subagent': {
         const { callId, toolCallId } = command;
-        start(callId, () =>
-          runSubagent(command)
-            .then(endOfResult, endOfFailure)
-            .then((end) => {
-              emit({ type: 'subagent-ended', toolCallId, end });
-            }),
-        );
+        start(callId, async (end) => {
+          const ended = await runSubagent(command).then(endOfResult, endOfFailure);
+          end({ type: 'subagent-ended', toolCallId, end: ended });
+        });
         return;
       }
       case 'start-timer':
-        start(command.timerId, () => fireTimer(command, emit));
+        start(command.timerId, (end) => fireTimer(command, end));
         return;
       case 'cancel-timer':
-        scopes.get(command.timerId)?.cancel();
+        cancel(command.timerId);
         return;
       case 'cancel-activities':
-        for (const id of command.callIds) scopes.get(id)?.cancel();
+        command.callIds.forEach(cancel);
         return;
       case 'publish':
       case 'roll-over':

@@ -17,7 +17,7 @@ import type { PaidRequest } from './allowance';
 import { replyText } from './reply-text';
 import type { Attempting } from './route-attempt';
 import { beat, thinkingMsOn, tooManyLost } from './route-attempt';
-import type { RouteCall } from './shared-health';
+import type { Admission, RouteCall } from './shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall, sharedClock } from './shared-health';
 
 /** Temperature of every such request (R-REC-3). */
@@ -117,14 +117,14 @@ async function sendReported(
   signal: AbortSignal,
   {
     call,
-    isProbe,
+    admission,
     clock,
-  }: { readonly call: RouteCall; readonly isProbe: boolean; readonly clock: () => number },
+  }: { readonly call: RouteCall; readonly admission: Admission; readonly clock: () => number },
 ): Promise<ModelReply> {
   const { store, provider } = question;
   try {
-    const reply = await sendWithRetries(question, signal, isProbe ? 0 : question.retries);
-    await reportAnsweredCall(store, call, clock());
+    const reply = await sendWithRetries(question, signal, admission.isProbe ? 0 : question.retries);
+    await reportAnsweredCall(store, call, admission, clock());
     return reply;
   } catch (thrown) {
     if (!signal.aborted) await reportFailedCall(store, call, failureOf(provider, thrown), clock());
@@ -172,7 +172,7 @@ export async function askForJson<Answer>(
     const { holder } = question;
     const call: RouteCall = { route: name, holder, limits, startedAtMs: clock() };
     const reply = await admitted(store, call, (admission) =>
-      sendReported(question, signal, { call, isProbe: admission === 'probe', clock }),
+      sendReported(question, signal, { call, admission, clock }),
     );
     return readAnswer(question.schema, reply);
   } catch (thrown) {

@@ -51,7 +51,10 @@ const memorySchema = z.object({
 /** Memory of earlier attempts of one model call on one route. */
 export type AttemptMemory = Readonly<z.infer<typeof memorySchema>>;
 
+/** Of a first attempt. */
+const noMemory: AttemptMemory = memorySchema.parse({});
+
 /** Reads the heartbeat details of the attempt before; whatever is unreadable counts as nothing. */
 export function readMemory(details: unknown): AttemptMemory {
-  return memorySchema.safeParse(details).data ?? memorySchema.parse({});
+  return details === undefined ? noMemory : (memorySchema.safeParse(details).data ?? noMemory);
 }

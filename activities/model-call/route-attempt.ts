@@ -11,6 +11,7 @@ import type { RouteConfig } from '../../workflows/core/failover/state';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
 import { interruption, withHeartbeat } from '../lifecycle/activity-lifecycle';
+import { beginDeadline } from '../lifecycle/deadline';
 import { defined } from '../../workflows/core/json';
 import type { AttemptMemory } from './attempt-memory';
 import { memoryTextChars, readMemory } from './attempt-memory';
@@ -163,10 +164,10 @@ export async function sendAttempt(
   const admittedRequest = { ...request, maxOutputTokens: meter.admit(paid) };
   // Each heartbeat is billed. Without a budget, the first one can wait for a call that takes longer (ADR 0034).
   if (meter.isBudgeted) beat(attempting);
-  const deadline = AbortSignal.timeout(modelCallTimeoutMs);
+  const deadline = beginDeadline(modelCallTimeoutMs, Context.current().cancellationSignal);
   try {
     const reply = await open.provider.send(admittedRequest, {
-      signal: AbortSignal.any([Context.current().cancellationSignal, deadline]),
+      signal: deadline.signal,
       firstByteMs,
       betweenBytesMs,
       thinkingMs: thinkingMsOn(open.route, open.call.limits),
@@ -181,8 +182,10 @@ export async function sendAttempt(
     return reply;
   } catch (thrown) {
     const message = `the reply was not complete within ${modelCallTimeoutMs} ms (limits.modelCallTimeoutMs)`;
-    const failure = deadline.aborted ? new InfraException({ code: 'timeout', message }) : thrown;
+    const failure = deadline.isOver() ? new InfraException({ code: 'timeout', message }) : thrown;
     return await failAttempt(open, attempting, failure, parts);
+  } finally {
+    deadline.end();
   }
 }
 
@@ -214,9 +217,9 @@ export async function onRoute<Result>(
   const provider = providerOf(deps, route.provider);
   const call: RouteCall = { route: routeName(route), holder, limits, startedAtMs: clock() };
   return admitted(store, call, async (admission) => {
-    const retries = probe || admission === 'probe' ? 0 : limits.streamRetries;
+    const retries = probe || admission.isProbe ? 0 : limits.streamRetries;
     const result = await work({ store, provider, route, call, retries, clock });
-    await reportAnsweredCall(store, call, clock());
+    await reportAnsweredCall(store, call, admission, clock());
     return result;
   });
 }

@@ -10,7 +10,7 @@ import {
 import { cooldownAfter } from '../../workflows/core/failover/provider-health';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
-import { believed } from '../stores/content/health-record';
+import { afterSuccess, believed } from '../stores/content/health-record';
 import type { SharedHealth, Store } from '../stores/store';
 
 /** A call on a route, for the health that all runs share. */
@@ -22,6 +22,25 @@ export interface RouteCall {
   readonly startedAtMs: number;
 }
 
+/** A reading of a store's clock, and when it was made by this process's monotonic clock. */
+interface ClockReading {
+  readonly nowMs: number;
+  readonly readAtMs: number;
+}
+
+const readings = new WeakMap<Pick<Store, 'now'>, ClockReading>();
+
+/** Milliseconds for which a reading serves: it may be late by so much where the whole machine was paused meanwhile. */
+const readingMs = 10_000;
+
+async function readClock(store: Pick<Store, 'now'>): Promise<ClockReading> {
+  const known = readings.get(store);
+  if (known !== undefined && performance.now() - known.readAtMs < readingMs) return known;
+  const reading = { nowMs: await store.now(), readAtMs: performance.now() };
+  readings.set(store, reading);
+  return reading;
+}
+
 /**
  * The clock that all workers share: the store's, or the Temporal server's if that is ahead, as where it skips time. A machine's
  * own clock may be wrong by years, and one such worker would decide for all (ADR 0047).
@@ -30,13 +49,19 @@ export interface RouteCall {
  */
 export async function sharedClock(store: Pick<Store, 'now'>): Promise<() => number> {
   const { currentAttemptScheduledTimestampMs } = Context.current().info;
-  const nowMs = Math.max(await store.now(), currentAttemptScheduledTimestampMs);
-  const readAtMs = performance.now();
-  return () => nowMs + Math.round(performance.now() - readAtMs);
+  const { nowMs, readAtMs } = await readClock(store);
+  const passedMs = performance.now() - readAtMs;
+  const aheadMs = Math.max(currentAttemptScheduledTimestampMs - (nowMs + passedMs), 0);
+  return () => Math.round(nowMs + aheadMs + performance.now() - readAtMs);
 }
 
-/** `probe`: the one call that tries a recovering route for all runs. */
-export type Admission = 'normal' | 'probe';
+/** Leave for a call. */
+export interface Admission {
+  /** It is the one call that tries a recovering route for all runs. */
+  readonly isProbe: boolean;
+  /** What all runs knew of the route before; undefined without reports. */
+  readonly health: SharedHealth | undefined;
+}
 
 function routeUnavailable(call: RouteCall, health: SharedHealth, untilMs: number): InfraException {
   const reason: FailoverReason = health.lastErrorReason ?? 'unknown';
@@ -65,7 +90,8 @@ async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
   const { startedAtMs } = call;
   const [stored] = await store.readHealth([call.route]);
   const health = stored && believed(stored, startedAtMs);
-  if (health === undefined || health.cooldownUntilMs === 0) return 'normal';
+  if (health === undefined || health.cooldownUntilMs === 0)
+    return { isProbe: false, health: stored };
   if (startedAtMs < health.probeFromMs)
     throw routeUnavailable(call, health, returnAtMs(health, health.probeFromMs));
   const untilMs = startedAtMs + call.limits.probeLeaseMs;
@@ -75,7 +101,7 @@ async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
     atMs: startedAtMs,
     untilMs,
   });
-  if (isProber) return 'probe';
+  if (isProber) return { isProbe: true, health: stored };
   throw routeUnavailable(call, health, returnAtMs(health, health.probe?.untilMs ?? untilMs));
 }
 
@@ -106,7 +132,7 @@ export async function admitted<Result>(
     return await work(admission);
   } finally {
     const goesOn = interruption() instanceof InfraException;
-    if (admission === 'probe' && !goesOn) await reportIfPossible(store.releaseProbe(call));
+    if (admission.isProbe && !goesOn) await reportIfPossible(store.releaseProbe(call));
   }
 }
 
@@ -136,17 +162,15 @@ export async function reportFailedCall(
   await reportIfPossible(report);
 }
 
-/** Reports that a route answers. */
+/** Reports that a route answers, unless that is no news: a failure that came meanwhile is younger than the call, and stays. */
 export async function reportAnsweredCall(
   store: Store,
   call: RouteCall,
+  { isProbe, health }: Admission,
   atMs: number,
 ): Promise<void> {
-  const report = store.reportSuccess({
-    route: call.route,
-    startedAtMs: call.startedAtMs,
-    holder: call.holder,
-    atMs,
-  });
-  await reportIfPossible(report);
+  const { route, startedAtMs, holder } = call;
+  const success = { route, startedAtMs, holder, atMs };
+  const isNews = isProbe || health === undefined || afterSuccess(health, success) !== health;
+  if (isNews) await reportIfPossible(store.reportSuccess(success));
 }

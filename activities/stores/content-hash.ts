@@ -1,5 +1,5 @@
 /** Names content by its SHA-256, so that content can be checked against its name. */
-import { createHash } from 'node:crypto';
+import { createHash, hash as hashAtOnce } from 'node:crypto';
 import type { ContentHash, Head } from '../../workflows/core/message';
 
 /** Levels of nesting that a message may have; deeper JSON is refused before it can exhaust the stack (ADR 0018). */
@@ -35,6 +35,8 @@ function canonicalObject(value: object, depth: number): string {
 
 /** SHA-256 of the parts in sequence, base64url, 43 characters. */
 export function contentHash(...parts: readonly (string | Uint8Array)[]): ContentHash {
+  const [whole] = parts;
+  if (whole !== undefined && parts.length === 1) return hashAtOnce('sha256', whole, 'base64url');
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
   return hash.digest('base64url');
@@ -47,7 +49,7 @@ export function contentHash(...parts: readonly (string | Uint8Array)[]): Content
  * no other parent and messages give the same bytes.
  */
 export function nodeHash(parent: Head | undefined, messagesJson: string): Head {
-  return contentHash(parent ?? '', messagesJson);
+  return contentHash(`${parent ?? ''}${messagesJson}`);
 }
 
 /** True for text that can be the name of content. */

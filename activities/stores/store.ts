@@ -177,9 +177,11 @@ export interface Store {
    * Records the intent unless the key is known, and makes this attempt the owner of the execution, which ends the ownership of
    * every earlier one. `scheduledAtMs` is when the server scheduled the attempt, and gives attempts their order; callers that
    * never start an effect need none. Of the executions of a run that people started and its subagents, at most one has a given source.
+   * `executing` also marks an execution that this attempt owns, as `moveTool` does, in the same write: the claim then has `begun`
+   * only if this attempt has added it. One with a source is never marked here.
    * @internal
    */
-  beginTool(intent: ToolIntent, scheduledAtMs?: number): Promise<ToolClaim>;
+  beginTool(intent: ToolIntent, scheduledAtMs?: number, phase?: ToolPhase): Promise<ToolClaim>;
   /**
    * Moves an execution without outcome to a phase, if this owner still owns it; else false. Back to `begun` moves only the
    * owner that found it `begun` and started nothing.

@@ -102,25 +102,31 @@ async function lost(attempt: RunningAttempt, number: number, ended: AbortSignal)
 }
 
 /**
- * Stops an attempt when its activity is cancelled, until `ended`.
+ * Stops an attempt when its activity is cancelled; returns what ends that.
  *
  * Contract: one that the server no longer knows, most often for a late heartbeat, does not stop while it may still be followed in
  * this process, and no other worker has taken it over: nothing is wrong with a call beside one that blocks the event loop, or
  * whose heartbeats a busy server or a slow network kept. Whether this process was late itself says nothing about those.
  */
-function stopWhenCancelled(attempt: RunningAttempt, ended: AbortSignal): void {
+function stopWhenCancelled(attempt: RunningAttempt): () => void {
   const context = Context.current();
   const { cancellationSignal } = context;
+  const ended = new AbortController();
   const stop = (): void => {
     attempt.stop.abort(cancellationSignal.reason);
   };
   const onCancel = (): void => {
     const { notFound = false, timedOut = false } = context.cancellationDetails ?? {};
-    if (notFound || timedOut) void lost(attempt, context.info.attempt, ended).then(stop);
+    if (notFound || timedOut) void lost(attempt, context.info.attempt, ended.signal).then(stop);
     else stop();
   };
   if (cancellationSignal.aborted) onCancel();
-  else cancellationSignal.addEventListener('abort', onCancel, { once: true, signal: ended });
+  else cancellationSignal.addEventListener('abort', onCancel, { once: true });
+  return () => {
+    cancellationSignal.removeEventListener('abort', onCancel);
+    // With a reason: to make one takes a stack.
+    ended.abort('the attempt has ended');
+  };
 }
 
 /** What an attempt's work gets. */
@@ -146,9 +152,8 @@ export async function afterEarlierAttempt<Result>(
 ): Promise<Result> {
   const earlier = running.get(key);
   const stop = new AbortController();
-  const isEnded = new AbortController();
   const mine: RunningAttempt = { stop, isFollowed: false, owns: () => Promise.resolve(true) };
-  stopWhenCancelled(mine, isEnded.signal);
+  const endStopping = stopWhenCancelled(mine);
   const run = async (): Promise<Result> => {
     if (earlier !== undefined) {
       earlier.isFollowed = true;
@@ -178,7 +183,7 @@ export async function afterEarlierAttempt<Result>(
   try {
     return await entry.ended;
   } finally {
-    isEnded.abort();
+    endStopping();
     if (running.get(key) === entry) running.delete(key);
   }
 }

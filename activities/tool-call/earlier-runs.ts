@@ -5,7 +5,14 @@ import { previewChars } from '../../workflows/core/limits';
 import { runKeyOf } from '../../workflows/core/tools/lineage';
 import type { Lineage, Origin, RunToolResult } from '../../workflows/core/tools/ports';
 import { canonicalJson } from '../stores/content-hash';
-import type { RecordedTool, Store, ToolClaim, ToolIntent, ToolRecord } from '../stores/store';
+import type {
+  RecordedTool,
+  Store,
+  ToolClaim,
+  ToolIntent,
+  ToolPhase,
+  ToolRecord,
+} from '../stores/store';
 import type { ProbeAnswer, Tool } from '../tools/tool';
 import { boundText } from '../untrusted/sanitizer';
 import type { Execution, ExecutionPlace } from './tool-execution';
@@ -83,19 +90,20 @@ async function sourceOf(
  * Begins an execution. If an earlier run did the same, binds the n-th call of the action to the n-th execution, which answers it.
  *
  * Contract: looks earlier runs up at the time of the call, so that what they do meanwhile is known. The record keeps its source
- * over attempts, and no execution answers two calls of a run and its subagents.
+ * over attempts, and no execution answers two calls of a run and its subagents. What is not bound gets the phase.
  */
 export async function beginAfter(
   store: Store,
   intent: ToolIntent,
   { origins = [], repeatEffects = [] }: Partial<Lineage>,
   scheduledAtMs: number,
+  phase: ToolPhase,
 ): Promise<Exclude<ToolClaim, { type: 'source-used' }>> {
   const mayBeAnswered = origins.length > 0 && !repeatEffects.includes(intent.tool);
   for (;;) {
     const source = mayBeAnswered ? await sourceOf(store, intent, origins) : undefined;
     const bound = source === undefined ? intent : { ...intent, source };
-    const claim = await store.beginTool(bound, scheduledAtMs);
+    const claim = await store.beginTool(bound, scheduledAtMs, phase);
     if (claim.type !== 'source-used') return claim;
   }
 }

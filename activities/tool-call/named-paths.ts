@@ -82,8 +82,14 @@ function endsInFile(parts: readonly string[], needsExtension: boolean): boolean 
     : parts.length > 1 && parts.every((part) => /^[A-Za-z_@.]\S*$/.test(part));
 }
 
+/** Whether a text has what no path is without: most texts have not, and are no further looked at. */
+function hasPathMark(text: string, needsExtension: boolean): boolean {
+  return text.includes('.') || (!needsExtension && separator.test(text));
+}
+
 /** Whether a text has the form of a path. Spaces belong to it unless a word before the last is a path itself. */
 function isPath(text: string, needsExtension = true): boolean {
+  if (!hasPathMark(text, needsExtension)) return false;
   if (text.length > pathChars || forbidden.test(text) || option.test(text)) return false;
   const [first = '', ...rest] = text.split(separator);
   const parts = first === '' ? rest : [first, ...rest];
@@ -186,7 +192,8 @@ const runsOn = /^[^\\/]*[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}][A-Za-z0-9_@]/
 function inWords({ text, line }: ReadLine, before = ''): readonly Candidate[] {
   const words = text.trim().replace(wideMarks, ` ${cutMark} `).split(/\s+/);
   return words.flatMap((word, index) => {
-    if (word.length > wordChars) return [];
+    // Without a period it has no extension.
+    if (word.length > wordChars || !word.includes('.')) return [];
     const bare = bareWord(word);
     const isIn = canBeginAfter(words[index - 1] ?? before) || !word.startsWith(bare);
     if (!isIn || /\.{2,}\W*$/.test(word) || runsOn.test(word)) return [];
@@ -366,6 +373,7 @@ function isCsv(lines: readonly ReadLine[]): boolean {
  * Contract: pure; takes time linear in the text, and reads its first 262,144 characters.
  */
 export function namedPaths(text: string): readonly FoundPath[] {
+  if (!/[.\\/]/.test(text)) return [];
   const lines = linesToRead(text);
   const csv = isCsv(lines);
   const isJson = /^\s*(?:\{\s*["}]|\[\s*["{[\]\d])/.test(text);

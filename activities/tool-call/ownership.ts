@@ -22,6 +22,32 @@ export interface AttemptSigns extends AttemptStop {
 export type StartWork = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 /**
+ * Requires that an attempt still counts.
+ *
+ * Errors: `worker_lost` or CancelledFailure if it was stopped or given up.
+ */
+export function requireCounted({ stopped, isGivenUp }: AttemptSigns): void {
+  const interrupted = interruption();
+  if (stopped.aborted) throw interrupted ?? stopped.reason;
+  if (interrupted !== undefined || isGivenUp()) throw lostOwnership('its heartbeat was late');
+}
+
+/** Of a call that was marked as executing when it was begun. */
+export interface Marked {
+  /** Whether the store has said so in this turn of the event loop. */
+  readonly isFreshlyMarked?: () => boolean;
+}
+
+/** Tells until the next turn of the event loop that this is the same turn. */
+export function inThisTurn(): () => boolean {
+  let isSame = true;
+  setImmediate(() => {
+    isSame = false;
+  });
+  return () => isSame;
+}
+
+/**
  * What an attempt starts its work with; for a call without a record (`read`), the store is not asked.
  *
  * Contract: work starts only if the attempt was neither stopped nor given up, and the store says that it owns the call; the
@@ -30,32 +56,38 @@ export type StartWork = <Result>(work: () => Promise<Result>) => Promise<Result>
  * Errors: `worker_lost` or CancelledFailure if the work was not started; those of the store and of the work.
  */
 export function startingOwned(
-  { stopped, isGivenUp, ownedWhile }: AttemptSigns,
+  signs: AttemptSigns,
   store: Store,
-  owned: OwnedTool | undefined,
+  owned: (OwnedTool & Marked) | undefined,
 ): StartWork {
-  let isUnstarted = owned?.type === 'begun';
-  const requireCounted = (): void => {
-    const interrupted = interruption();
-    if (stopped.aborted) throw interrupted ?? stopped.reason;
-    if (interrupted !== undefined || isGivenUp()) throw lostOwnership('its heartbeat was late');
-  };
+  if (owned === undefined)
+    return async (work) => {
+      requireCounted(signs);
+      return work();
+    };
+  const { owner, intent } = owned;
+  const moves = (): Promise<boolean> => store.moveTool(intent.key, owner, 'executing');
+  /** Serves the first start only: each repeat asks the store. */
+  let { isFreshlyMarked } = owned;
+  let isMarked = isFreshlyMarked !== undefined;
+  let isUnstarted = owned.type === 'begun';
   return async (work) => {
-    requireCounted();
-    if (owned !== undefined) {
-      const { owner, intent } = owned;
-      const moves = (): Promise<boolean> => store.moveTool(intent.key, owner, 'executing');
-      if (!(await moves())) throw lostOwnership('another attempt has taken it over');
-      try {
-        requireCounted();
-      } catch (thrown) {
-        // Without it, the next attempt takes the call for one that may have taken effect.
-        if (isUnstarted) await store.moveTool(intent.key, owner, 'begun').catch(() => undefined);
-        throw thrown;
+    try {
+      requireCounted(signs);
+      if (isFreshlyMarked?.() !== true) {
+        if (!(await moves())) throw lostOwnership('another attempt has taken it over');
+        isMarked = true;
+        requireCounted(signs);
       }
-      isUnstarted = false;
-      ownedWhile(moves);
+    } catch (thrown) {
+      // Without it, the next attempt takes the call for one that may have taken effect.
+      if (isMarked && isUnstarted)
+        await store.moveTool(intent.key, owner, 'begun').catch(() => undefined);
+      throw thrown;
     }
+    isUnstarted = false;
+    isFreshlyMarked = undefined;
+    signs.ownedWhile(moves);
     return work();
   };
 }

@@ -1,6 +1,4 @@
 /** Runs a tool within its deadline, and turns the outcome into an output or an error for the model. */
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { AgentError } from '../../workflows/core/failure';
 import { defined } from '../../workflows/core/json';
@@ -9,6 +7,7 @@ import type { ImageBlock } from '../../workflows/core/message';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { unknownEffect } from '../../workflows/core/tools/unknown-outcome';
 import { interruption } from '../lifecycle/activity-lifecycle';
+import { beginDeadline } from '../lifecycle/deadline';
 import { InfraException } from '../lifecycle/infra-exception';
 import { failureMessageChars } from '../../workflows/core/limits';
 import type { AgentErrorParts } from '../untrusted/agent-error';
@@ -194,11 +193,8 @@ async function runInContext<Result>(
   work: (context: ToolContext) => Promise<Result> | Result,
 ): Promise<Result> {
   const activity = Context.current();
-  const deadline = new AbortController();
-  const timer = setTimeout(() => {
-    deadline.abort(new ToolDeadline(limitMs));
-  }, limitMs);
-  const signal = AbortSignal.any([deadline.signal, stopped]);
+  const deadline = beginDeadline(limitMs, stopped, () => new ToolDeadline(limitMs));
+  const { signal } = deadline;
   const context: ToolContext = {
     ...run,
     toolCallId: input.toolCallId,
@@ -208,24 +204,28 @@ async function runInContext<Result>(
     progress,
     readBlob: (hash, offset, length) => readStored(store, hash, offset, length),
   };
-  const done = new AbortController();
-  // A tool that ignores its signal must not hold the activity.
-  const tooLate = async (): Promise<never> => {
-    if (!signal.aborted) await once(signal, 'abort', { signal: done.signal });
-    await sleep(settleMs, undefined, { signal: done.signal });
-    throw signal.reason;
-  };
+  let settling: NodeJS.Timeout | undefined;
   try {
     // At once: in a later turn the attempt may have lost the call.
     const working = new Promise<Result>((resolve) => {
       resolve(work(context));
     });
-    return await Promise.race([working, tooLate()]);
+    return await new Promise<Result>((resolve, reject) => {
+      // A tool that ignores its signal must not hold the activity.
+      const settle = (): void => {
+        settling = setTimeout(() => {
+          reject(signal.reason as Error);
+        }, settleMs);
+      };
+      if (signal.aborted) settle();
+      else signal.addEventListener('abort', settle, { once: true });
+      working.then(resolve, reject);
+    });
   } catch (thrown) {
     throw signal.aborted && !(thrown instanceof ToolError) ? (signal.reason as Error) : thrown;
   } finally {
-    clearTimeout(timer);
-    done.abort();
+    clearTimeout(settling);
+    deadline.end();
   }
 }
 

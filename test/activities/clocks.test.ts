@@ -23,6 +23,18 @@ function timeOf(storeMs: number, serverMs: number): Promise<number> {
   });
 }
 
+test('the store is asked for its time once for the calls of 10 s', async () => {
+  const now = jest.fn(() => Promise.resolve(hourMs));
+  const environment = new MockActivityEnvironment({ currentAttemptScheduledTimestampMs: 0 });
+  const times: readonly number[] = await environment.run(async () => {
+    const store = { now };
+    const clocks = [await sharedClock(store), await sharedClock(store)];
+    return clocks.map((clock) => clock() - hourMs);
+  });
+  expect(now).toHaveBeenCalledTimes(1);
+  for (const time of times) expect(time).toBeLessThan(5_000);
+});
+
 test.each([
   [0, 0],
   [0, hourMs],

@@ -5,6 +5,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { withHeartbeat } from '../../activities/lifecycle/activity-lifecycle';
 import type { Store, ToolClaim } from '../../activities/stores/store';
+import { inThisTurn, startingOwned } from '../../activities/tool-call/ownership';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool, ToolContext } from '../../activities/tools/tool';
 import type { RunToolResult } from '../../workflows/core/tools/ports';
@@ -55,11 +56,31 @@ function payTool(
 }
 
 /** The store, with these methods instead of its own. */
-function storeWith(change: Partial<Pick<Store, 'moveTool' | 'finishTool'>>): Store {
+function storeWith(change: Partial<Pick<Store, 'beginTool' | 'moveTool'>>): Store {
   return new Proxy(stored.store, {
     get: (target, name) => {
       const own: unknown = Reflect.get(change, name) ?? Reflect.get(target, name, target);
       return typeof own === 'function' ? (own.bind(target) as unknown) : own;
+    },
+  });
+}
+
+/** The store; `around` surrounds what marks a call as executing: its intent where it is `keyed`. `marked` gets each phase that is set. */
+function storeMarking(
+  effect: Changing,
+  around: <Result>(mark: () => Promise<Result>) => Promise<Result>,
+  marked: string[] = [],
+): Store {
+  const { store } = stored;
+  return storeWith({
+    beginTool: (...begin) => {
+      if (effect !== 'keyed') return store.beginTool(...begin);
+      marked.push(String(begin[2]));
+      return around(() => store.beginTool(...begin));
+    },
+    moveTool: (...move) => {
+      marked.push(move[2]);
+      return around(() => store.moveTool(...move));
     },
   });
 }
@@ -114,11 +135,9 @@ test.each(changing)('a %s call that was begun and never started runs', async (ef
 
 describe.each(changing)('an attempt at a %s call starts nothing', (effect) => {
   test('after another attempt took the call over', async () => {
-    const store = storeWith({
-      moveTool: async (...move) => {
-        await takeOver();
-        return stored.store.moveTool(...move);
-      },
+    const store = storeMarking(effect, async (mark) => {
+      await takeOver();
+      return mark();
     });
     await expect(runPay(payTool(effect), store)).rejects.toMatchObject({ type: 'worker_lost' });
     expect(events).toEqual([]);
@@ -134,35 +153,31 @@ describe.each(changing)('an attempt at a %s call starts nothing', (effect) => {
   test.each(['before', 'after'])(
     'if its event loop was blocked past its heartbeat %s the store marked the call, and takes the mark back',
     async (when) => {
-      const moves: string[] = [];
-      const store = storeWith({
-        moveTool: async (...move) => {
-          moves.push(move[2]);
-          if (when === 'before') block(heartbeatTimeoutMs + 50);
-          const isMoved = await stored.store.moveTool(...move);
-          if (when === 'after' && moves.length === 1) block(heartbeatTimeoutMs + 50);
-          // Beats that come now are too late to count.
-          await sleep(heartbeatTimeoutMs / 2);
-          return isMoved;
-        },
-      });
+      const marked: string[] = [];
+      const around = async <Result>(mark: () => Promise<Result>): Promise<Result> => {
+        if (when === 'before') block(heartbeatTimeoutMs + 50);
+        const answer = await mark();
+        if (when === 'after' && marked.length === 1) block(heartbeatTimeoutMs + 50);
+        // Beats that come now are too late to count.
+        await sleep(heartbeatTimeoutMs / 2);
+        return answer;
+      };
+      const store = storeMarking(effect, around, marked);
       const environment = environmentWith(heartbeatTimeoutMs);
       const lost = runPay(payTool(effect), store, environment);
       await expect(lost).rejects.toMatchObject({ type: 'worker_lost' });
       expect(events).toEqual([]);
-      expect(moves).toEqual(['executing', 'begun']);
+      expect(marked).toEqual(['executing', 'begun']);
       expect(await runPay(payTool(effect))).toMatchObject({ preview: 'paid' });
     },
   );
 
   test('if it is stopped while the store marks the call', async () => {
     const environment = environmentWith(patientMs);
-    const store = storeWith({
-      moveTool: async (...move) => {
-        const isMoved = await stored.store.moveTool(...move);
-        environment.cancel('CANCELLED');
-        return isMoved;
-      },
+    const store = storeMarking(effect, async (mark) => {
+      const answer = await mark();
+      environment.cancel('CANCELLED');
+      return answer;
     });
     await expect(runPay(payTool(effect), store, environment)).rejects.toThrow('CANCELLED');
     expect(events).toEqual([]);
@@ -196,6 +211,29 @@ test('what its probe calls not applied is repeated under the same key, unless th
   await expect(lost).rejects.toMatchObject({ type: 'worker_lost' });
   expect(events).toEqual([`probe ${key}`]);
   expect(await stored.store.getTool(key)).toMatchObject({ type: 'executing' });
+});
+
+test('a keyed call that does not start in the turn in which the store has marked it asks the store again', async () => {
+  const claim = await stored.store.beginTool(intent, 1, 'executing');
+  if (!('owner' in claim)) throw new Error('not owned');
+  expect(claim).toMatchObject({ type: 'begun' });
+  const signs = {
+    stopped: new AbortController().signal,
+    isGivenUp: () => false,
+    ownedWhile: () => undefined,
+  };
+  const run = (): Promise<string[]> =>
+    environmentWith(patientMs).run(async () => {
+      const starts = startingOwned(signs, stored.store, {
+        ...claim,
+        isFreshlyMarked: inThisTurn(),
+      });
+      await sleep(5);
+      return starts(() => Promise.resolve(['started']));
+    });
+  expect(await run()).toEqual(['started']);
+  await takeOver();
+  await expect(run()).rejects.toMatchObject({ failure: { code: 'worker_lost' } });
 });
 
 test('a keyed call that failed midway is not repeated by an attempt that was taken over', async () => {

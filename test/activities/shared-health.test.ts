@@ -29,7 +29,9 @@ const call = (holder: string, startedAtMs: number): RouteCall => ({
 async function fate(holder: string, startedAtMs: number): Promise<string | InfraError> {
   try {
     return await new MockActivityEnvironment().run(() =>
-      admitted(stored.store, call(holder, startedAtMs), (admission) => Promise.resolve(admission)),
+      admitted(stored.store, call(holder, startedAtMs), ({ isProbe }) =>
+        Promise.resolve(isProbe ? 'probe' : 'normal'),
+      ),
     );
   } catch (thrown) {
     if (thrown instanceof InfraException) return thrown.failure;
@@ -44,12 +46,39 @@ test('whoever mended a key waits seconds, not the rest of the route, and one run
   const prober = call('c', startMs + 6_000);
   await new MockActivityEnvironment().run(() =>
     admitted(store, prober, async (admission) => {
-      expect(admission).toBe('probe');
+      expect(admission.isProbe).toBe(true);
       expect(await fate('d', startMs + 6_001)).toMatchObject({ spared: true });
-      await reportAnsweredCall(store, prober, startMs + 6_500);
+      await reportAnsweredCall(store, prober, admission, startMs + 6_500);
     }),
   );
   expect(await fate('d', startMs + 7_000)).toBe('normal');
+});
+
+test('an answer that is no news is not written or read again, and never clears a later failure', async () => {
+  const { store } = stored;
+  const report = jest.spyOn(store, 'reportSuccess');
+  const answer = (startedAtMs: number, meanwhile?: () => Promise<unknown>): Promise<void> => {
+    const one = call('a', startedAtMs);
+    return new MockActivityEnvironment().run(() =>
+      admitted(store, one, async (admission) => {
+        await meanwhile?.();
+        await reportAnsweredCall(store, one, admission, startedAtMs + 100);
+      }),
+    );
+  };
+  await answer(startMs);
+  await answer(startMs + 1_000);
+  expect(report).toHaveBeenCalledTimes(1);
+  await answer(startMs + 11_000);
+  expect(report).toHaveBeenCalledTimes(2);
+  const failed = anInfraError('auth');
+  await answer(startMs + 12_000, () =>
+    reportFailedCall(store, call('b', startMs), failed, startMs + 12_050),
+  );
+  expect(await fate('c', startMs + 12_200)).toMatchObject({ code: 'auth', spared: true });
+  await answer(startMs + 19_000);
+  expect(report).toHaveBeenCalledTimes(3);
+  expect(await fate('c', startMs + 19_200)).toBe('normal');
 });
 
 test('a run that was spared a refused key does not come back to it before the rest of the route is over', async () => {

@@ -37,7 +37,8 @@ const heartbeatTimeoutMs = 60_000;
 
 test.each([
   ['read', 1],
-  ['keyed', 3],
+  ['keyed', 2],
+  ['irreversible', 3],
 ] as const)(
   'an iteration with a %s tool commits once for the model and %i times for the tool',
   async (effect, ofTool) => {

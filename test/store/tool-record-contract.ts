@@ -46,6 +46,22 @@ export function describeToolRecords(name: string, engine: ContractEngine): void 
       expect(await store.getTool(intent.key)).toEqual(finished);
     });
 
+    it('is marked as executing when it is begun, and the claim tells the phase before', async () => {
+      const begin = (startedAtMs: number, scheduledAtMs: number) =>
+        store.beginTool({ ...intent, startedAtMs }, scheduledAtMs, 'executing');
+      const first = await begin(7, 2);
+      expect(first).toMatchObject({ type: 'begun', intent });
+      expect(await store.getTool(intent.key)).toEqual({ type: 'executing', intent });
+      expect(await begin(8, 1)).toEqual({ type: 'taken', intent });
+      expect(await begin(8, 3)).toMatchObject({ type: 'executing', intent });
+      const owner = 'owner' in first ? first.owner : '';
+      expect(await store.moveTool(intent.key, owner, 'begun')).toBe(false);
+      // What an earlier execution answers is not started.
+      const bound = { ...intent, key: 'run/2/0', source: intent.key };
+      expect(await store.beginTool(bound, 1, 'executing')).toMatchObject({ type: 'begun' });
+      expect(await store.getTool(bound.key)).toMatchObject({ type: 'begun' });
+    });
+
     it('is found by its action in the tree of its run, and answers one record of another tree', async () => {
       const callers = [{ key: 'run/1/9', iteration: 2 }];
       await store.beginTool({ ...intent, key: 'sub/1/0', callers, startedAtMs: 3, iteration: 4 });

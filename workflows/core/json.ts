@@ -19,8 +19,9 @@ export type Defined<Fields extends object> = {
 
 /** The fields that have a value: an absent key and a key with `undefined` are different things in JSON-only state. */
 export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
-  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as Defined<Fields>;
+  const present: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) present[key] = value;
+  return present as Defined<Fields>;
 }
 
 /** The value without one of its optional keys. Contract: the key is optional, so the result still has the type. */

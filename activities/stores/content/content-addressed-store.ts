@@ -121,12 +121,16 @@ export class ContentAddressedStore implements Store {
     return { bytes: bytes.subarray(start - base, end - base), totalBytes };
   }
 
-  async beginTool(intent: ToolIntent, scheduledAtMs = 0): Promise<ToolClaim> {
+  async beginTool(
+    intent: ToolIntent,
+    scheduledAtMs = 0,
+    phase: ToolPhase = 'begun',
+  ): Promise<ToolClaim> {
     const text = canonicalJson(intent);
     const owner = crypto.randomUUID();
     const { row, isOwned } = await this.#rows.ownTool(
       contentHash(intent.key),
-      { owner, scheduledAtMs },
+      { owner, scheduledAtMs, phase },
       {
         intent: text,
         intentSum: contentHash(text),
@@ -139,7 +143,10 @@ export class ContentAddressedStore implements Store {
     if (record.type === 'none' && intent.source !== undefined) return { type: 'source-used' };
     // A sweep removed the row in between: this attempt is far too old to own anything.
     if (record.type === 'none') return { type: 'taken', intent };
-    return isOwned ? { ...record, owner } : { type: 'taken', intent: record.intent };
+    if (!isOwned) return { type: 'taken', intent: record.intent };
+    // Of this attempt alone, whose time is in it.
+    const isNew = phase === 'executing' && row?.intent === text;
+    return { ...record, type: isNew ? 'begun' : record.type, owner };
   }
 
   moveTool(key: string, owner: string, phase: ToolPhase): Promise<boolean> {

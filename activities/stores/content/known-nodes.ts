@@ -9,6 +9,8 @@ export interface KnownNode {
   readonly messages: readonly Message[];
   /** Bytes of the node's JSON text, nearly. */
   readonly bytes: number;
+  /** When this process began to write it, by `performance.now()`; undefined if another one has. */
+  readonly writtenAtMs: number | undefined;
   /** Number of the load that needed it last; never smaller than that of a node behind it. */
   usedAt: number;
 }
@@ -53,12 +55,17 @@ export class KnownNodes {
   }
 
   /** Adds a verified node. Contract: `mayAdd`; `messages` are those of its text, and become frozen. */
-  add({ hash, parent, messages: json }: NodeRow, messages: readonly Message[]): KnownNode {
+  add(
+    { hash, parent, messages: json }: NodeRow,
+    messages: readonly Message[],
+    writtenAtMs?: number,
+  ): KnownNode {
     const before = parent === undefined ? undefined : this.#nodes.get(parent);
     const node: KnownNode = {
       parent: before,
       messages: frozen(messages),
       bytes: json.length,
+      writtenAtMs,
       usedAt: before?.usedAt ?? this.#loads,
     };
     this.#nodes.set(hash, node);

@@ -1,7 +1,7 @@
 /** Loads transcripts: reads, verifies and parses only the nodes that this process does not know yet. */
 import type { Head, Message } from '../../../workflows/core/message';
 import { nodeHash } from '../content-hash';
-import type { ContentRows, NodeRow } from '../sql/content-rows';
+import { freshMs, type ContentRows, type NodeRow } from '../sql/content-rows';
 import { storeCorrupt } from '../store-errors';
 import { KnownNodes, type KnownNode } from './known-nodes';
 import { parseMessages } from './message-shape';
@@ -24,11 +24,17 @@ export class Transcripts {
     this.#label = label;
   }
 
-  /** Takes note of a node that is in the database now. */
-  stored(row: NodeRow): void {
+  /** Takes note of a node that is in the database now; `writtenAtMs` is when this process began to add it, if it was this one. */
+  stored(row: NodeRow, writtenAtMs?: number): void {
     // Read back from its text, so that this worker sees what any other one loads.
     const messages = this.#known.mayAdd(row) ? parseMessages(row.messages) : undefined;
-    if (messages !== undefined) this.#known.add(row, messages);
+    if (messages !== undefined) this.#known.add(row, messages, writtenAtMs);
+  }
+
+  /** Whether this process has written the node so recently that its row is still fresh after the longest wait for a lock. */
+  isFresh(head: Head): boolean {
+    const writtenAtMs = this.#known.get(head)?.writtenAtMs;
+    return writtenAtMs !== undefined && performance.now() - writtenAtMs < freshMs / 2;
   }
 
   /**

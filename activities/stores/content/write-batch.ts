@@ -94,7 +94,11 @@ export class WriteBatch implements StoreBatch {
     outcome?: NonNullable<Parameters<ContentRows['write']>[0]['outcome']>,
   ): Promise<ToolRow | undefined> {
     const { label, rows, transcripts } = this.#place;
-    const nodes = this.#nodes.splice(0);
+    const nodes = this.#nodes.splice(0).map((node) => ({
+      ...node,
+      hasFreshParent: node.parent !== undefined && transcripts.isFresh(node.parent),
+    }));
+    const writtenAtMs = performance.now();
     const [chunks, blobs] = [this.#chunks.splice(0), this.#blobs.splice(0)];
     if (outcome === undefined && nodes.length + blobs.length === 0) return undefined;
     const written = await rows.write({ nodes, chunks, blobs, ...(outcome && { outcome }) });
@@ -104,7 +108,7 @@ export class WriteBatch implements StoreBatch {
       if (insertion.type === 'present') transcripts.verified(insertion.row, node.hash);
       if (insertion.type === 'parent-missing')
         throw storeCorrupt(label, `transcript node ${String(node.parent)} is missing`);
-      transcripts.stored(node);
+      transcripts.stored(node, insertion.type === 'inserted' ? writtenAtMs : undefined);
     });
     return written.tool;
   }

@@ -23,6 +23,12 @@ export interface NodeRow {
   readonly messages: string;
 }
 
+/** A transcript node to be stored. */
+export interface NewNodeRow extends NodeRow {
+  /** The parent was written so recently that its row is fresh. */
+  readonly hasFreshParent?: boolean;
+}
+
 /** A stored tool execution. The checksums reveal a changed byte. */
 export interface ToolRow {
   /** Canonical JSON of the intent. */
@@ -41,6 +47,13 @@ export interface NewToolRow extends Pick<ToolRow, 'intent' | 'intentSum'> {
   readonly action: ContentHash;
   /** Hash of the key of the execution that answers this one. */
   readonly source: ContentHash | undefined;
+}
+
+/** An attempt that takes a tool execution, and the phase that it moves it to. */
+interface NewOwner {
+  readonly owner: string;
+  readonly scheduledAtMs: number;
+  readonly phase: ToolRow['phase'];
 }
 
 /** A stored blob. */
@@ -67,7 +80,7 @@ interface Writes {
   readonly chunks?: readonly Chunk[];
   /** Blobs whose chunks are among these, or there. */
   readonly blobs?: readonly BlobRow[];
-  readonly nodes?: readonly NodeRow[];
+  readonly nodes?: readonly NewNodeRow[];
   readonly outcome?: NewOutcome;
 }
 
@@ -77,8 +90,8 @@ interface Written {
   readonly tool: ToolRow | undefined;
 }
 
-/** A row younger than this is not touched again: no grace of a sweep is as short (ADR 0025). */
-const freshMs = 20_000;
+/** Milliseconds. A row younger than this is not touched again: no grace of a sweep is as short (ADR 0025). */
+export const freshMs = 20_000;
 
 const touchParentSql = `
   UPDATE @nodes SET touched_ms = $now WHERE hash = ? AND touched_ms < $now - ${freshMs}`;
@@ -115,8 +128,12 @@ const toolColumns = '{phase}, {intent}, {intent_sum}, {outcome}, {outcome_sum}';
 const ownToolSql = `
   INSERT INTO @tool_executions AS known
     (key_hash, owner, scheduled_ms, phase, intent, intent_sum, action)
-  VALUES (?, ?, ?, 'begun', ?, ?, ?)
-  ON CONFLICT (key_hash) DO UPDATE SET owner = excluded.owner, scheduled_ms = excluded.scheduled_ms
+  VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (key_hash) DO UPDATE
+  SET owner = excluded.owner, scheduled_ms = excluded.scheduled_ms,
+    phase = CASE
+      WHEN excluded.phase = 'begun' OR known.source IS NOT NULL THEN known.phase
+      ELSE excluded.phase END
   WHERE known.outcome IS NULL AND known.scheduled_ms <= excluded.scheduled_ms
   RETURNING ${toolColumns}`;
 
@@ -181,7 +198,8 @@ export class ContentRows {
       const insertions: NodeInsertion[] = [];
       for (const [at, node] of nodes.entries()) {
         const isNewParent = at > 0 && nodes[at - 1]?.hash === node.parent;
-        insertions.push(await insertNode(query, node, isNewParent));
+        const isYoung = isNewParent || node.hasFreshParent === true;
+        insertions.push(await insertNode(query, node, isYoung));
       }
       return {
         nodes: insertions,
@@ -218,19 +236,20 @@ export class ContentRows {
 
   /**
    * Adds the row, or gives it to this owner unless it has an outcome or belongs to a later attempt; returns the resulting row. No
-   * row: another row of the same action has its source.
+   * row: another row of the same action has its source. One with a source is `begun`.
    */
   ownTool(
     keyHash: ContentHash,
-    { owner, scheduledAtMs }: { readonly owner: string; readonly scheduledAtMs: number },
+    { owner, scheduledAtMs, phase }: NewOwner,
     { intent, intentSum, action, source }: NewToolRow,
   ): Promise<{ readonly row: ToolRow | undefined; readonly isOwned: boolean }> {
-    const values = [keyHash, owner, scheduledAtMs, intent, intentSum, action];
+    const values = [intent, intentSum, action];
     return this.database.write(async (query) => {
-      if (source !== undefined) await query(addToolSql, [...values, source]);
+      if (source !== undefined)
+        await query(addToolSql, [keyHash, owner, scheduledAtMs, ...values, source]);
       const [owned] =
         source === undefined
-          ? await query(ownToolSql, values)
+          ? await query(ownToolSql, [keyHash, owner, scheduledAtMs, phase, ...values])
           : await query(takeToolSql, [owner, scheduledAtMs, keyHash, scheduledAtMs]);
       const row = owned ?? (await query(selectToolSql, [keyHash]))[0];
       return { row: toolRow(row), isOwned: owned !== undefined };
@@ -304,10 +323,10 @@ export class ContentRows {
 async function insertNode(
   query: SqlQuery,
   { hash, parent, messages }: NodeRow,
-  isNewParent: boolean,
+  hasYoungParent: boolean,
 ): Promise<NodeInsertion> {
   const values = [hash, parent ?? null, messages, parent ?? null, parent ?? null];
-  if (parent !== undefined && !isNewParent) await query(touchParentSql, [parent]);
+  if (parent !== undefined && !hasYoungParent) await query(touchParentSql, [parent]);
   for (;;) {
     if ((await query(insertNodeSql, values)).length > 0) return { type: 'inserted' };
     const [present] = await query(touchNodeSql, [hash]);

@@ -126,10 +126,12 @@ const pragmas: readonly string[] = [
   `journal_size_limit = ${maxIdleLogBytes}`,
 ];
 
-/** libsql returns bytes as an `ArrayBuffer`. */
+/** libsql returns bytes as an `ArrayBuffer`. Contract: the row is nobody else's. */
 function withBuffers(row: unknown): SqlRow {
-  const columns = Object.entries(row as SqlRow);
-  return Object.fromEntries(
-    columns.map(([name, value]) => [name, isAnyArrayBuffer(value) ? Buffer.from(value) : value]),
-  );
+  const columns = row as Record<string, unknown>;
+  for (const name in columns) {
+    const value = columns[name];
+    if (isAnyArrayBuffer(value)) columns[name] = Buffer.from(value);
+  }
+  return columns;
 }

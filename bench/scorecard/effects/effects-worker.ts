@@ -55,12 +55,13 @@ function heldStore(store: Store, bank: BankClient): Store {
         finishTool: finishing(batch),
       };
     },
-    beginTool: async (intent, scheduledAtMs) => {
+    beginTool: async (intent, scheduledAtMs, phase) => {
       const callId = callIdOf(intent.key, intent.tool);
       toolOf.set(intent.key, intent.tool);
       await bank.at(callId, 'before-intent');
-      const record = await store.beginTool(intent, scheduledAtMs);
+      const record = await store.beginTool(intent, scheduledAtMs, phase);
       await bank.at(callId, record.type === 'finished' ? 'after-outcome' : 'after-intent');
+      if (phase === 'executing' && 'owner' in record) await bank.at(callId, 'executing');
       return record;
     },
     moveTool: async (key, owner, phase) => {

@@ -52,7 +52,11 @@ export const noTextTokens: TextTokens = { words: 0, marks: 0, scripts: 0 };
 
 /** Both texts together. */
 export function addTextTokens(left: TextTokens, right: TextTokens): TextTokens {
-  return mapClasses((name) => left[name] + right[name]);
+  return {
+    words: left.words + right.words,
+    marks: left.marks + right.marks,
+    scripts: left.scripts + right.scripts,
+  };
 }
 
 /** Our own count of a text. */

@@ -87,19 +87,20 @@ interface Rounds {
   readonly last: readonly CallEvidence[];
 }
 
+/** Evidence in units: calls, or replies with all their calls. */
+interface Units {
+  readonly length: number;
+  /** The calls of the units in a range. */
+  readonly slice: (start: number, end: number) => readonly CallEvidence[];
+}
+
 /** Rounds of `period` units in a row at the end, each like the one after it. */
-function roundsAtEnd(
-  units: readonly (readonly CallEvidence[])[],
-  period: number,
-  same: SameCall,
-): Rounds {
-  const roundBefore = (end: number): readonly CallEvidence[] =>
-    units.slice(end - period, end).flat();
-  const last = roundBefore(units.length);
+function roundsAtEnd(units: Units, period: number, same: SameCall): Rounds {
+  const last = units.slice(units.length - period, units.length);
   let count = 1;
   let later = last;
   for (let end = units.length - period; end >= period; end -= period) {
-    const earlier = roundBefore(end);
+    const earlier = units.slice(end - period, end);
     if (!sameRound(earlier, later, same)) break;
     later = earlier;
     count += 1;
@@ -131,14 +132,17 @@ function identityOf(calls: readonly CallEvidence[]): string {
   return shortHash([...new Set(parts)].sort().join(' '));
 }
 
-function repliesOf(evidence: readonly CallEvidence[]): readonly (readonly CallEvidence[])[] {
+function repliesOf(evidence: readonly CallEvidence[]): Units {
   const replies: CallEvidence[][] = [];
   for (const call of evidence) {
     const last = replies.at(-1);
     if (last?.[0]?.reply === call.reply) last.push(call);
     else replies.push([call]);
   }
-  return replies;
+  return {
+    length: replies.length,
+    slice: (start, end) => replies.slice(start, end).flat(),
+  };
 }
 
 /**
@@ -153,9 +157,8 @@ export function findLoop(
   atLeast: number = loopRepeats,
 ): DetectedLoop | undefined {
   const replies = repliesOf(evidence);
-  const calls = evidence.map((call) => [call]);
   let best: DetectedLoop | undefined;
-  for (const units of replies.length < calls.length ? [calls, replies] : [calls])
+  for (const units of replies.length < evidence.length ? [evidence, replies] : [evidence])
     for (let period = 1; period <= Math.min(maxLoopPeriod, units.length); period += 1)
       for (const [same, isGist] of [[sameCall, false] as const, [sameGist, true] as const]) {
         const rounds = roundsAtEnd(units, period, same);
