@@ -11,9 +11,9 @@ import { usualBounds } from '../workflows/core/context/size';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
 import { defined } from '../workflows/core/json';
-import type { RouteConfig } from '../workflows/core/failover/state';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
+import type { ResolvedRoute } from './definitions/resolve-route';
 import { loadModelCall } from './definitions/run-facts';
 import type { MeasuredCall } from './measure/call-measure';
 import { countOfCall, measureCall } from './measure/call-measure';
@@ -92,7 +92,7 @@ function requestOf(
     tools: config.tools,
     cacheKey: `holdfast-${input.idPrefix}`,
     maxOutputTokens: input.maxOutputTokens ?? route.maxOutputTokens,
-    ...defined({ note, temperature: route.temperature, thoughts: input.thoughts }),
+    ...defined({ note, settings: route.settings, thoughts: input.thoughts }),
   };
 }
 
@@ -102,7 +102,7 @@ function routeFor(
   definition: RunDefinition,
   input: CallModelInput,
   attempting: Attempting,
-): { readonly route: RouteConfig; readonly provider: Provider } {
+): { readonly route: ResolvedRoute; readonly provider: Provider } {
   const route = routeOf(definition, input);
   const givenUp = tooManyLost(attempting, routeName(route), definition.config.limits);
   if (givenUp !== undefined) throw givenUp;

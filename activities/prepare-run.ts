@@ -17,7 +17,7 @@ import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
-import { defined } from '../workflows/core/json';
+import { defined, without } from '../workflows/core/json';
 import { runConfigJson } from './definitions/run-config';
 import { storeRunFacts } from './definitions/run-facts';
 import { allowanceOf, checkBudget, checkPriced } from './definitions/check-budget';
@@ -255,7 +255,7 @@ export async function prepareRun(
       ...defined({ run: facts, budget }),
       firstTokens: countAllTokens([system, JSON.stringify(agent.tools), goal].join('\n')),
       completion,
-      chain,
+      chain: chain.map((route) => without(route, 'settings')),
       tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies,
       limits,
       compaction,

@@ -5,22 +5,22 @@ import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits, defaultToolCompletionIterations } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/ports';
-import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Budget } from '../../workflows/core/budget/spend';
-import type { AgentDefinition, KnowledgeSource, RouteDefinition } from './agent';
+import type { AgentDefinition, KnowledgeSource } from './agent';
 import { byName, liveTools, toolsByName } from './agent-tools';
 import { checkDecisionPolicy } from '../tools/check-decision-policy';
 import { checkAgentShape } from './check-definition';
 import { checkCompaction, checkLimits } from './check-limits';
 import { fenceExplanation } from '../untrusted/fence';
-import { priceOf, windowOf } from '../models/model-catalog';
 import type { PriceTable, WindowTable } from '../models/model-tables';
-import { checkPrices, checkWindows } from '../models/model-tables';
+import { checkWindows } from '../models/model-tables';
 import type { Provider, ToolSpec } from '../providers/provider';
 import { checkBudget, checkPriced } from './check-budget';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { defined } from '../../workflows/core/json';
 import { resolveRecovery } from './recovery-policy';
+import type { ResolvedRoute, RouteParts } from './resolve-route';
+import { resolveRoute } from './resolve-route';
 import { askUserSpec, completeTaskSpec } from '../tools/built-in-tools';
 import { readOutput } from '../tools/read-output';
 import type { Tool } from '../tools/tool';
@@ -30,7 +30,7 @@ import { UserError } from '../lifecycle/user-error';
 export interface ResolvedAgent {
   readonly name: string;
   readonly completion: Completion;
-  readonly chain: readonly RouteConfig[];
+  readonly chain: readonly ResolvedRoute[];
   readonly policies: readonly ToolPolicy[];
   readonly limits: Limits;
   readonly budget?: Budget;
@@ -58,9 +58,6 @@ export interface AgentCatalog {
   readonly agents: ReadonlyMap<string, ResolvedAgent>;
   readonly providers: ReadonlyMap<string, Provider>;
 }
-
-/** Default limit of one reply in tokens (ADR 0009). */
-const defaultMaxOutputTokens = 8_192;
 
 const completionText: { readonly [Mode in Completion]: string } = {
   text: 'When the task is done, answer with plain text and call no tool: that ends the run.',
@@ -99,46 +96,6 @@ function toolPolicy(tool: Tool): ToolPolicy {
       approvals: tool.approvals,
       subagent: tool.subagent && { ...tool.subagent, tools: [] },
     }),
-  };
-}
-
-/** What agents are resolved with. */
-interface CatalogParts {
-  readonly providers: ReadonlyMap<string, Provider>;
-  readonly prices: PriceTable;
-  readonly windows: WindowTable;
-}
-
-function resolveRoute(
-  agent: string,
-  route: RouteDefinition,
-  { providers, prices, windows }: CatalogParts,
-): RouteConfig {
-  const where = `Agent "${agent}", route "${route.provider}/${route.model}"`;
-  const provider = providers.get(route.provider);
-  if (provider === undefined)
-    throw new UserError(
-      `${where}: no provider is called "${route.provider}"; this worker has ${[...providers.keys()].join(', ') || 'none'}. Give createActivities that provider, or change the chain.`,
-    );
-  const problem = provider.problem();
-  if (problem !== undefined) throw new UserError(`${where}: ${problem}`);
-  const windowTokens = route.windowTokens ?? windowOf(route.provider, route.model, windows);
-  if (windowTokens === undefined)
-    throw new UserError(
-      `${where}: the context window of this model is not known; set windowTokens on the route, or give createActivities a row of windows.`,
-    );
-  const price =
-    route.prices === undefined
-      ? priceOf(route.provider, route.model, prices)
-      : checkPrices(`${where}, prices`, route.prices);
-  return {
-    provider: route.provider,
-    model: route.model,
-    toolProtocol: route.toolProtocol ?? 'native',
-    maxOutputTokens: route.maxOutputTokens ?? defaultMaxOutputTokens,
-    windowTokens,
-    ...(route.onRefusedRequest === 'end-run' ? { onRefusedRequest: 'end-run' } : {}),
-    ...defined({ temperature: route.temperature, thinkingMs: route.thinkingMs, price }),
   };
 }
 
@@ -182,7 +139,7 @@ function toolsNow(definition: AgentDefinition, completion: Completion): () => To
   return read;
 }
 
-function resolveAgent(definition: AgentDefinition, parts: CatalogParts): ResolvedAgent {
+function resolveAgent(definition: AgentDefinition, parts: RouteParts): ResolvedAgent {
   checkAgentShape(definition);
   const { name, completion = 'text', approvals, questions } = definition;
   const where = `Agent "${name}"`;

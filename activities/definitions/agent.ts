@@ -7,19 +7,22 @@ import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import type { PriceDefinition } from '../models/model-tables';
+import type { ModelSettings } from '../providers/settings/model-settings';
 import type { AnyTool, RunContext, ToolSource } from '../tools/tool';
 
 /** One route of a chain, as people write it. */
-export interface RouteDefinition {
+export interface RouteDefinition extends ModelSettings {
   readonly provider: string;
   readonly model: string;
   /** `text` for models without native tool calls. Default `native`. */
   readonly toolProtocol?: 'native' | 'text';
-  /** Default 8,192. */
+  /**
+   * Limit of one reply in tokens, its reasoning included. Default 8,192, beside a budget of reasoning if there is one; 32,768 with an
+   * effort of `medium` or more.
+   */
   readonly maxOutputTokens?: number;
   /** Context window in tokens; needed for models that the window table does not know. */
   readonly windowTokens?: number;
-  readonly temperature?: number;
   /**
    * What happens if the vendor refuses the request itself (`format`, `content_filter`): by default the next provider of the
    * chain is asked once. `end-run` is for content that must not go to another vendor. Default `ask-next-provider`.

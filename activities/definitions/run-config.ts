@@ -43,7 +43,7 @@ const routeSchema = z.object({
   toolProtocol: z.enum(['native', 'text']),
   maxOutputTokens: z.number(),
   windowTokens: z.number(),
-  temperature: z.number().exactOptional(),
+  settings: z.record(z.string(), z.unknown()).exactOptional(),
   onRefusedRequest: z.literal('end-run').exactOptional(),
   thinkingMs: z.number().exactOptional(),
   price: priceSchema.exactOptional(),
@@ -96,6 +96,8 @@ export function parseRunConfig(hash: string, json: string): RunConfig {
     const { limits, compaction } = parsed.data;
     return {
       ...parsed.data,
+      // Checked when they were stored; a worker of another version maps what it knows of them.
+      chain: parsed.data.chain as RunConfig['chain'],
       limits: checkLimits(stored, filledUp(defaultLimits, limits)),
       compaction: checkCompaction(stored, filledUp(defaultCompaction, compaction)),
     };

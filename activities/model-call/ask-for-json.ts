@@ -4,13 +4,15 @@ import { Context } from '@temporalio/activity';
 import type { z } from 'zod';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
-import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
+import type { ResolvedRoute } from '../definitions/resolve-route';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import { measureText } from '../measure/measure-request';
 import type { ModelReply, ModelRequest, OutputSchema, Provider } from '../providers/provider';
+import { isReasoningModel } from '../models/model-traits';
+import { accountSettings } from '../providers/settings/model-settings';
 import type { Store } from '../stores/store';
 import { objectsInText } from '../untrusted/json-in-text';
 import type { PaidRequest } from './allowance';
@@ -35,7 +37,7 @@ export interface WantedAnswer<Answer> {
 export interface JsonQuestion<Answer> extends WantedAnswer<Answer> {
   readonly store: Store;
   readonly provider: Provider;
-  readonly route: RouteConfig;
+  readonly route: ResolvedRoute;
   readonly limits: Limits;
   readonly prompt: string;
   readonly maxOutputTokens: number;
@@ -52,13 +54,18 @@ export interface JsonQuestion<Answer> extends WantedAnswer<Answer> {
 /** The answer, or why there is none. */
 export type JsonReply<Answer> = { readonly answer: Answer } | { readonly problem: string };
 
+/** Tokens for the thoughts before an answer of a fixed form: on OpenAI's APIs the output limit counts them too (ADR 0026). */
+const thinkingRoomTokens = 2_000;
+
 function paidRequest(question: JsonQuestion<unknown>): PaidRequest {
-  const { route, system, prompt, output } = question;
+  const { provider, route, system, prompt, output } = question;
+  const mayThink = provider.wire !== 'anthropic' && isReasoningModel(route.model);
+  const room = output !== undefined && mayThink ? thinkingRoomTokens : 0;
   const asked = [system, prompt, JSON.stringify(output?.schema)].join('\n');
   return {
     measure: measureText(asked),
     price: route.price,
-    maxOutputTokens: Math.min(question.maxOutputTokens, route.maxOutputTokens),
+    maxOutputTokens: Math.min(question.maxOutputTokens + room, route.maxOutputTokens),
   };
 }
 
@@ -79,7 +86,7 @@ async function sendWithRetries(
       messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
       tools: [],
       maxOutputTokens: meter.admit(paid),
-      temperature,
+      settings: { ...accountSettings(route.settings ?? {}), temperature },
       ...(isStructured && output !== undefined ? { output } : {}),
     };
     beat(attempting);

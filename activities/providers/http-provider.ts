@@ -2,6 +2,8 @@
 import { providerFailure } from './failure/provider-failure';
 import { rememberSecret } from '../untrusted/known-secrets';
 import type { Provider } from './provider';
+import type { SettingRules } from './settings/setting-rules';
+import { settingsProblem } from './settings/setting-rules';
 
 /** Which server a provider reaches, and as whom. */
 export interface ProviderSetup extends Required<Pick<Provider, 'name' | 'vendor' | 'wire'>> {
@@ -11,8 +13,12 @@ export interface ProviderSetup extends Required<Pick<Provider, 'name' | 'vendor'
   readonly needsKey: boolean;
 }
 
-/** A provider that sends its requests with `send`. */
-export function httpProvider(setup: ProviderSetup, send: Provider['send']): Provider {
+/** A provider that sends its requests with `send`, and maps the settings of its routes by these rules. */
+export function httpProvider(
+  setup: ProviderSetup,
+  rulesOf: (model: string) => SettingRules,
+  send: Provider['send'],
+): Provider {
   const { name, vendor, wire, apiKey } = setup;
   rememberSecret(apiKey);
   return {
@@ -20,6 +26,7 @@ export function httpProvider(setup: ProviderSetup, send: Provider['send']): Prov
     vendor,
     wire,
     problem: () => setupProblem(setup),
+    routeProblem: (model, settings) => settingsProblem(settings, rulesOf(model)),
     send,
     classifyError: (thrown) => providerFailure(thrown, { route: name, apiKey }),
   };

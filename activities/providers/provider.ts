@@ -4,6 +4,7 @@ import type { JsonObject } from '../../workflows/core/json';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type { StopReason } from '../../workflows/core/model-call/ports';
 import type { Usage } from '../../workflows/core/budget/spend';
+import type { ModelSettings } from './settings/model-settings';
 
 /** A tool as it is described to the model. */
 export interface ToolSpec {
@@ -24,8 +25,10 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   /** The same for all calls of a run; vendors use it to find the cached prompt. */
   readonly cacheKey?: string;
+  /** Limit of the whole reply, its reasoning included. */
   readonly maxOutputTokens: number;
-  readonly temperature?: number;
+  /** Of the route. What the provider cannot send is left out: it was refused when the worker started. */
+  readonly settings?: ModelSettings;
   /** What the server has shown, by a refusal, about the thoughts that go back to it. */
   readonly thoughts?: ThoughtReplay;
   /** The form that the reply's text must have; the vendor enforces it if its API can. */
@@ -113,6 +116,12 @@ export interface Provider {
   readonly wire?: ProviderWire;
   /** Checks the configuration when the worker starts. Returns what is wrong (a missing key, a bad URL) and how to correct it. */
   problem(): string | undefined;
+  /**
+   * Checks the settings of a route when the worker starts. Returns those that its requests cannot carry, each with its value and how
+   * to correct it. Absent: the provider takes no settings.
+   * @internal
+   */
+  routeProblem?(model: string, settings: ModelSettings): string | undefined;
   /**
    * Sends one request and reads the stream to its closing event. Sends exactly one HTTP request (no SDK retries).
    *

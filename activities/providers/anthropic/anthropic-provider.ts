@@ -1,15 +1,14 @@
 /** Anthropic's Messages API, and servers that speak it. */
 import type Anthropic from '@anthropic-ai/sdk';
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
-import { defined } from '../../../workflows/core/json';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { httpProvider, sdkOptions } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
 import { withThoughtsChecked } from '../request/thought-replay';
 import { sendOnce, type WireCall } from '../stream/send-once';
 import { AnthropicReplyAssembly } from './reply';
-
-import { anthropicRequest, promptPrefix, type AnthropicThinking } from './request';
+import { anthropicRequest, promptPrefix } from './request';
+import { anthropicSettings } from './settings';
 
 /** Configuration of a provider that speaks Anthropic's wire. Nothing is read from the environment. */
 export interface AnthropicProviderConfig {
@@ -20,7 +19,6 @@ export interface AnthropicProviderConfig {
   readonly baseUrl?: string;
   /** Whose reasoning the server takes, if it is not Anthropic's. Default `anthropic`. */
   readonly vendor?: string;
-  readonly thinking?: AnthropicThinking;
   /** Sent with each request, as some gateways require. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -31,16 +29,16 @@ export interface AnthropicProviderConfig {
  * Errors: construction never throws; `problem()` returns what is wrong.
  */
 export function anthropicProvider(config: AnthropicProviderConfig = {}): Provider {
-  const { name = 'anthropic', vendor = 'anthropic', apiKey = '', headers, thinking } = config;
+  const { name = 'anthropic', vendor = 'anthropic', apiKey = '', headers } = config;
   const { baseUrl = 'https://api.anthropic.com' } = config;
   rememberSecretsOf(headers);
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
     const bodyOf = (each: ModelRequest): Anthropic.MessageCreateParamsStreaming =>
-      anthropicRequest(each, { vendor, ...defined({ thinking }) });
+      anthropicRequest(each, { vendor });
     const body = bodyOf(request);
     const call: WireCall = {
       assembly: new AnthropicReplyAssembly(vendor, request.model),
-      headers: { ...headers, 'x-api-key': apiKey },
+      headers: { ...request.settings?.extraHeaders, ...headers, 'x-api-key': apiKey },
       context: { route: `${name}/${request.model}`, apiKey },
       open: async (fetch, signal) => {
         const sdk = await import('@anthropic-ai/sdk');
@@ -52,5 +50,6 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
     const reply = await withThoughtsChecked(request, bodyOf, () => sendOnce(call, options));
     return boundReply(reply, request, () => promptPrefix(request, vendor));
   };
-  return httpProvider({ name, vendor, wire: 'anthropic', apiKey, baseUrl, needsKey: true }, send);
+  const setup = { name, vendor, wire: 'anthropic', apiKey, baseUrl, needsKey: true } as const;
+  return httpProvider(setup, anthropicSettings, send);
 }

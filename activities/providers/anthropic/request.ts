@@ -9,24 +9,22 @@ import type {
   ToolResultBlock,
   UserMessage,
 } from '../../../workflows/core/message';
+import { defined } from '../../../workflows/core/json';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
 import { endsOpen, sendableVendorBlocks } from '../request/vendor-blocks';
 import { perObject } from '../request/per-object';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
+import { settingFields, withExtraBody } from '../settings/setting-rules';
 import { asText } from '../untrusted-json';
+import { anthropicSettings } from './settings';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
-
-/** How the model thinks before it answers. */
-export type AnthropicThinking =
-  { readonly type: 'adaptive' } | { readonly type: 'enabled'; readonly budgetTokens: number };
 
 /** What a request needs beside the vendor-neutral one. */
 export interface AnthropicRequestOptions {
   /** Whose reasoning blocks may be sent back. */
   readonly vendor: string;
-  readonly thinking?: AnthropicThinking;
 }
 
 type UserBlock =
@@ -51,44 +49,75 @@ interface SentAssistant {
 /** A block of this wire is its own form, whatever the request. */
 const scope = {};
 
-const breakpoint = { cache_control: { type: 'ephemeral' } } as const;
+/** The mark that ends a cached part. Absent: the route turns the cache off. */
+type Breakpoint = { readonly cache_control: Anthropic.CacheControlEphemeral } | undefined;
+
+function breakpointOf({ settings }: ModelRequest): Breakpoint {
+  switch (settings?.promptCache) {
+    case 'off':
+      return undefined;
+    case '1h':
+      return { cache_control: { type: 'ephemeral', ttl: '1h' } };
+    default:
+      return { cache_control: { type: 'ephemeral' } };
+  }
+}
+
+/** The least thinking budget that the vendor takes, and what is left for the reply beside it, in tokens. */
+const leastBudgetTokens = 1_024;
+const leastReplyTokens = 1_024;
 
 /**
  * Builds the body of one Messages request.
  *
  * Contract: pure; valid for any transcript; the part before the note is byte for byte the same with and without one. Cache
  * breakpoints: tools, system, and the ends of the last two user turns (four, the vendor's limit; the last but one is where the
- * previous request ended). A temperature is not sent: the API version of this SDK refuses sampling fields (ADR 0016).
+ * previous request ended). `max_tokens` is the request's limit: thinking counts toward it.
  */
 export function anthropicRequest(
   request: ModelRequest,
   options: AnthropicRequestOptions,
 ): Anthropic.MessageCreateParamsStreaming {
   const { turns } = conversationOf(request, options.vendor);
-  markBreakpoints(turns);
+  const breakpoint = breakpointOf(request);
+  markBreakpoints(turns, breakpoint);
   appendNote(turns, noteOf(request));
-  const thinking = thinkingFor(turns, options.thinking);
+  // The rules give each field its type.
+  const mapped = settingFields(request.settings, anthropicSettings(request.model)) as Pick<
+    Anthropic.MessageCreateParamsStreaming,
+    'thinking' | 'output_config' | 'tool_choice' | 'stop_sequences' | 'service_tier'
+  >;
+  const { thinking, output_config: effort, tool_choice: choice, ...fields } = mapped;
   const system = systemOf(request);
-  return {
+  const { output } = request;
+  const body: Anthropic.MessageCreateParamsStreaming = {
+    ...fields,
     model: request.model,
-    max_tokens:
-      request.maxOutputTokens + (thinking?.type === 'enabled' ? thinking.budget_tokens : 0),
+    max_tokens: request.maxOutputTokens,
     messages: turns.map(({ role, content }) => ({ role, content })),
     stream: true,
     ...(system.trim() === '' ? {} : { system: [{ type: 'text', text: system, ...breakpoint }] }),
-    ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(request.output === undefined
+    ...(request.tools.length === 0
       ? {}
-      : { output_config: { format: { type: 'json_schema', schema: request.output.schema } } }),
+      : { tools: toolsOf(request, breakpoint), ...defined({ tool_choice: choice }) }),
+    ...defined({ thinking: thinkingFor(turns, thinking, request.maxOutputTokens) }),
+    ...(output === undefined && effort === undefined
+      ? {}
+      : {
+          output_config: {
+            ...effort,
+            ...(output && { format: { type: 'json_schema', schema: output.schema } }),
+          },
+        }),
   };
+  return withExtraBody(body, request.settings);
 }
 
 function systemOf(request: ModelRequest): string {
   return wellFormedText(request.system);
 }
 
-function toolsOf(request: ModelRequest): Anthropic.Tool[] {
+function toolsOf(request: ModelRequest, breakpoint?: Breakpoint): Anthropic.Tool[] {
   return request.tools.map((tool, index) => ({
     name: tool.name,
     description: wellFormedText(tool.description),
@@ -107,7 +136,7 @@ function conversationOf(
   vendor: string,
 ): { readonly turns: Turn[]; readonly prefix: BoundPrefix } {
   const turns: Turn[] = [];
-  const prefix = new BoundPrefix(scope, () => [systemOf(request), toolsOf(request).map(bare)]);
+  const prefix = new BoundPrefix(scope, () => [systemOf(request), toolsOf(request)]);
   const isOpen = noteOf(request) === undefined && endsOpen(request.messages, vendor);
   const messages = repairTranscript(sendableImages(request.messages, 'anthropic'), { isOpen });
   const vendorBlocks = sendableVendorBlocks(messages, vendor, isOpen);
@@ -131,11 +160,6 @@ function addTo(turns: Turn[], sent: Sent): void {
     last.content.push(...sent.content);
   else if (sent.role === 'user') turns.push({ role: 'user', content: [...sent.content] });
   else turns.push({ ...sent, content: [...sent.content] });
-}
-
-/** The tool without its cache mark. */
-function bare(tool: Anthropic.Tool): object {
-  return { ...tool, cache_control: undefined };
 }
 
 /** Whose thoughts may be sent back, and after which prefix. */
@@ -250,7 +274,7 @@ function isSameModel(left: string, right: string): boolean {
   return left === right || left.startsWith(`${right}-`) || right.startsWith(`${left}-`);
 }
 
-function markBreakpoints(turns: Turn[]): void {
+function markBreakpoints(turns: Turn[], breakpoint: Breakpoint): void {
   const userTurns = turns.filter((turn) => turn.role === 'user');
   for (const turn of userTurns.slice(-2)) {
     const last = turn.content.at(-1);
@@ -268,17 +292,20 @@ function appendNote(turns: Turn[], text: string | undefined): void {
 
 /**
  * With a fixed thinking budget the vendor demands that a turn that continues after tool results began with its own thinking. A
- * turn of another vendor did not, so that request is sent without thinking.
+ * turn of another vendor did not, so that request is sent without thinking. So is one whose limit, which a budget may have lowered,
+ * leaves no room for it.
  */
 function thinkingFor(
   turns: readonly Turn[],
-  thinking: AnthropicThinking | undefined,
-): Anthropic.ThinkingConfigEnabled | Anthropic.ThinkingConfigAdaptive | undefined {
-  if (thinking === undefined || thinking.type === 'adaptive') return thinking;
+  thinking: Anthropic.ThinkingConfigParam | undefined,
+  maxTokens: number,
+): Anthropic.ThinkingConfigParam | undefined {
+  if (thinking?.type !== 'enabled') return thinking;
   const last = turns.at(-1);
   const before = turns.at(-2);
   const goesOn =
     last?.role === 'user' && last.content.some((block) => block.type === 'tool_result');
   if (goesOn && before?.role === 'assistant' && !before.isSigned) return undefined;
-  return { type: 'enabled', budget_tokens: thinking.budgetTokens };
+  const budget = Math.min(thinking.budget_tokens, maxTokens - leastReplyTokens);
+  return budget < leastBudgetTokens ? undefined : { ...thinking, budget_tokens: budget };
 }

@@ -4,10 +4,12 @@ import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provide
 import { httpProvider, sdkOptions } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
 import { withThoughtsChecked } from '../request/thought-replay';
+import type { SettingRules } from '../settings/setting-rules';
 import { sendOnce, type WireCall } from '../stream/send-once';
 import { chatDialects, type ChatDialect } from './chat-dialect';
 import { ChatReplyAssembly } from './chat-reply';
 import { chatPrefix, chatRequest } from './chat-request';
+import { chatSettings, responsesSettings } from './openai-settings';
 import { isBound } from './reasoning-details';
 import { ResponsesReplyAssembly } from './responses-reply';
 import { responsesRequest } from './responses-request';
@@ -49,7 +51,11 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
       isChat ? chatRequest(each, vendor, dialect) : responsesRequest(each, vendor, dialect);
     const body = bodyOf(request);
     const call: WireCall = {
-      headers: { ...config.headers, authorization: `Bearer ${sentKey}` },
+      headers: {
+        ...request.settings?.extraHeaders,
+        ...config.headers,
+        authorization: `Bearer ${sentKey}`,
+      },
       context: { route: `${name}/${model}`, apiKey },
       assembly: isChat
         ? new ChatReplyAssembly(vendor, model, dialect)
@@ -69,7 +75,9 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
     if (!isChat) return reply;
     return boundReply(reply, request, () => chatPrefix(request, vendor, dialect), isBound);
   };
-  return httpProvider({ name, vendor, wire: api, apiKey, baseUrl, needsKey }, send);
+  const rulesOf = (model: string): SettingRules =>
+    api === 'chat' ? chatSettings(model, dialect) : responsesSettings(model);
+  return httpProvider({ name, vendor, wire: api, apiKey, baseUrl, needsKey }, rulesOf, send);
 }
 
 function dialectOf(name: string): ChatDialect {

@@ -8,6 +8,7 @@ import { shapeProblems } from './anthropic-shapes';
 import {
   hasPreservedThinking,
   refusesAdaptiveThinking,
+  refusesEffort,
   refusesFixedThinking,
 } from './claude-models';
 import { checkThinking, prefixOf } from './thinking-seal';
@@ -252,6 +253,8 @@ function* thinkingProblems(
     yield '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
   }
   yield* bindingProblems(thinking, headers);
+  if (objectOf(body['output_config'])['effort'] !== undefined && refusesEffort(model))
+    yield 'This model does not support the effort parameter.';
   if (thinking['type'] !== 'enabled') return;
   yield* budgetProblems(body, numberOf(thinking['budget_tokens']) ?? 0);
   const index = messages.findLastIndex((message) => message.role === 'assistant');

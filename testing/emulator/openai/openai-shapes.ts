@@ -223,7 +223,16 @@ export function* sharedRules(
 ): Refusals {
   if (new Set(toolNames).size < toolNames.length)
     yield refusal('Tool names must be unique.', 'tools', 'invalid_value');
+  yield* reasoningFieldRules(body);
   if (!/^(o\d|gpt-5)/.test(stringOf(body['model']))) return;
+  for (const field of ['top_p', 'stop']) {
+    if (body[field] === undefined) continue;
+    yield refusal(
+      `Unsupported parameter: '${field}' is not supported with this model.`,
+      field,
+      'unsupported_parameter',
+    );
+  }
   if (body['max_tokens'] !== undefined) {
     yield refusal(
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
@@ -239,6 +248,29 @@ export function* sharedRules(
       'unsupported_value',
     );
   }
+}
+
+/** Efforts that the API knows (API reference); each model takes a part of them. */
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+/** Classes of service (API reference). */
+const tiers = ['auto', 'default', 'flex', 'scale', 'priority'];
+
+function* reasoningFieldRules(body: JsonObject): Refusals {
+  const tier = body['service_tier'];
+  if (tier !== undefined && !tiers.includes(stringOf(tier)))
+    yield unsupportedWord('service_tier', stringOf(tier), tiers);
+  const [field, effort] =
+    body['reasoning_effort'] === undefined
+      ? ['reasoning.effort', objectOf(body['reasoning'])['effort']]
+      : ['reasoning_effort', body['reasoning_effort']];
+  if (effort === undefined) return;
+  if (/^(gpt-[34]|chatgpt)/.test(stringOf(body['model'])))
+    yield refusal(
+      `Unsupported parameter: '${field}' is not supported with this model.`,
+      field,
+      'unsupported_parameter',
+    );
+  if (!efforts.includes(stringOf(effort))) yield unsupportedWord(field, stringOf(effort), efforts);
 }
 
 /** The first id that was there before. */

@@ -13,7 +13,6 @@ export interface RouteConfig {
   readonly toolProtocol: 'native' | 'text';
   readonly maxOutputTokens: number;
   readonly windowTokens: number;
-  readonly temperature?: number;
   /** Only with `end-run`: what this route refuses goes to no other provider. */
   readonly onRefusedRequest?: 'end-run';
   /** Replaces the limit of the same name. */
