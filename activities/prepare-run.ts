@@ -233,6 +233,7 @@ export async function prepareRun(
         system,
         tools: agent.tools,
         completion,
+        answer: agent.answer?.inputSchema,
         chain,
         limits,
         compaction,

@@ -21,7 +21,7 @@ import { defined } from '../../workflows/core/json';
 import { resolveRecovery } from './recovery-policy';
 import type { ResolvedRoute, RouteParts } from './resolve-route';
 import { resolveRoute } from './resolve-route';
-import { askUserSpec, completeTaskSpec } from '../tools/built-in-tools';
+import { answerSpec, askUserSpec, completeTaskSpec } from '../tools/built-in-tools';
 import { readOutput } from '../tools/read-output';
 import type { Tool } from '../tools/tool';
 import { UserError } from '../lifecycle/user-error';
@@ -44,6 +44,8 @@ export interface ResolvedAgent {
   readonly knowledge: KnowledgeSource;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
+  /** The form of the answer: of completion `text` with an output schema. */
+  readonly answer?: Tool;
   readonly instructions: AgentDefinition['instructions'];
   readonly contextSchema: AgentDefinition['context'];
   /** The whole system prompt with these instructions. */
@@ -64,13 +66,20 @@ const completionText: { readonly [Mode in Completion]: string } = {
   tool: 'Work by calling tools. When the task is done, call complete_task alone: only that ends the run. Call ask_user only for what you cannot find out yourself.',
 };
 
+/** How a run of this agent ends, in words: also for models whose vendor enforces the form of the answer. */
+function endText({ completion, answer }: EndForm): string {
+  return answer === undefined
+    ? completionText[completion]
+    : `When the task is done, answer with one JSON object of this JSON Schema, without any other text, and call no tool: that ends the run.\n${JSON.stringify(answer.inputSchema)}`;
+}
+
 function systemPrompt(
   instructions: string,
   definition: AgentDefinition,
-  completion: Completion,
+  form: EndForm,
   missing: readonly string[],
 ): string {
-  const parts = [instructions.trim(), completionText[completion]];
+  const parts = [instructions.trim(), endText(form)];
   if (definition.tools.length > 0) parts.push(fenceExplanation);
   if (missing.length > 0)
     parts.push(
@@ -78,6 +87,9 @@ function systemPrompt(
     );
   return parts.join('\n\n');
 }
+
+/** How a run ends. */
+type EndForm = Pick<ResolvedAgent, 'completion' | 'answer'>;
 
 function toolSpec({ name, description, inputSchema }: Tool): ToolSpec {
   return { name, description, inputSchema };
@@ -106,8 +118,9 @@ type ToolsNow = Pick<
 >;
 
 /** Follows an agent's tools. Errors: as `toolsByName`, with the first reading. */
-function toolsNow(definition: AgentDefinition, completion: Completion): () => ToolsNow {
+function toolsNow(definition: AgentDefinition, form: EndForm): () => ToolsNow {
   const live = liveTools(definition.tools);
+  const { completion } = form;
   const coreTools = completion === 'tool' ? [completeTaskSpec(definition.output), askUserSpec] : [];
   const warned = new Set<string>();
   let known: { readonly of: readonly unknown[]; readonly now: ToolsNow } | undefined;
@@ -129,7 +142,7 @@ function toolsNow(definition: AgentDefinition, completion: Completion): () => To
       coreTools,
       policies: tools.map(toolPolicy),
       tools: [...tools, ...coreTools].map(toolSpec),
-      systemWith: (instructions) => systemPrompt(instructions, definition, completion, missing),
+      systemWith: (instructions) => systemPrompt(instructions, definition, form, missing),
       absentTool: live.absent,
     };
     known = { of, now };
@@ -141,12 +154,10 @@ function toolsNow(definition: AgentDefinition, completion: Completion): () => To
 
 function resolveAgent(definition: AgentDefinition, parts: RouteParts): ResolvedAgent {
   checkAgentShape(definition);
-  const { name, completion = 'text', approvals, questions } = definition;
+  const { name, completion = 'text', output, approvals, questions } = definition;
   const where = `Agent "${name}"`;
-  if (definition.output !== undefined && completion === 'text')
-    throw new UserError(
-      `${where} has an output schema but completion "text"; set completion: "tool".`,
-    );
+  const answer =
+    completion === 'text' && output !== undefined ? answerSpec(where, output) : undefined;
   if (definition.context === undefined)
     for (const tool of definition.tools)
       if ('contextProblem' in tool)
@@ -156,7 +167,7 @@ function resolveAgent(definition: AgentDefinition, parts: RouteParts): ResolvedA
   const chain = definition.chain.map((route) => resolveRoute(name, route, parts));
   const budget = definition.budget && checkBudget(where, definition.budget);
   checkPriced(where, budget, chain);
-  const now = toolsNow(definition, completion);
+  const now = toolsNow(definition, defined({ completion, answer }));
   const iterations =
     completion === 'tool' ? { maxIterations: defaultToolCompletionIterations } : {};
   return {
@@ -171,7 +182,7 @@ function resolveAgent(definition: AgentDefinition, parts: RouteParts): ResolvedA
       ...iterations,
       ...definition.limits,
     }),
-    ...defined({ budget }),
+    ...defined({ budget, answer }),
     approvals: approvals && checkDecisionPolicy(`${where}: approvals`, approvals),
     questions: questions && checkDecisionPolicy(`${where}: questions`, questions),
     compaction: checkCompaction(where, {

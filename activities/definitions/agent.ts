@@ -71,7 +71,10 @@ export interface AgentDefinition<
   readonly tools: Tools;
   /** Default `text`. */
   readonly completion?: Completion;
-  /** For completion `tool`: schema of `complete_task`'s `result`. */
+  /**
+   * Schema of the run's output. Completion `tool`: of `complete_task`'s `result`. Completion `text`: of the answer, which is one JSON
+   * object. Where the vendor can, it enforces the form; in any case it is checked here, and the model corrects what does not fit.
+   */
   readonly output?: Output;
   readonly limits?: Partial<Limits>;
   /** What each run may spend, its subagents included. A run's own budget replaces it, field by field. */

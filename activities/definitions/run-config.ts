@@ -18,6 +18,8 @@ export interface RunConfig extends Pick<
   readonly agent: string;
   /** Instructions for the model. */
   readonly system: string;
+  /** JSON Schema of the answer: of completion `text` with an output schema. */
+  readonly answer?: JsonObject | undefined;
   readonly workspace?: string | undefined;
   /** Absent = `default`. */
   readonly tenant?: string | undefined;
@@ -61,6 +63,7 @@ const configSchema = z.object({
     }),
   ),
   completion: z.enum(['text', 'tool']),
+  answer: z.record(z.string(), z.json()).optional(),
   chain: z.array(routeSchema),
   limits: z.record(z.string(), z.unknown()),
   compaction: z.record(z.string(), z.unknown()).optional(),
@@ -96,8 +99,6 @@ export function parseRunConfig(hash: string, json: string): RunConfig {
     const { limits, compaction } = parsed.data;
     return {
       ...parsed.data,
-      // Checked when they were stored; a worker of another version maps what it knows of them.
-      chain: parsed.data.chain as RunConfig['chain'],
       limits: checkLimits(stored, filledUp(defaultLimits, limits)),
       compaction: checkCompaction(stored, filledUp(defaultCompaction, compaction)),
     };

@@ -43,6 +43,8 @@ export interface JsonQuestion<Answer> extends WantedAnswer<Answer> {
   readonly maxOutputTokens: number;
   readonly timeoutMs: number;
   readonly retries: number;
+  /** The route has refused to enforce the form of a reply. */
+  readonly unstructured?: true | undefined;
   /** The answer, if it is there already: then nothing is sent. */
   readonly known?: () => Promise<Answer | undefined>;
   /** Meters each request, and reports it in heartbeats. */
@@ -59,7 +61,8 @@ const thinkingRoomTokens = 2_000;
 
 function paidRequest(question: JsonQuestion<unknown>): PaidRequest {
   const { provider, route, system, prompt, output } = question;
-  const mayThink = provider.wire !== 'anthropic' && isReasoningModel(route.model);
+  const isOpenAi = provider.wire === 'responses' || provider.wire === 'chat';
+  const mayThink = isOpenAi && isReasoningModel(route.model);
   const room = output !== undefined && mayThink ? thinkingRoomTokens : 0;
   const asked = [system, prompt, JSON.stringify(output?.schema)].join('\n');
   return {
@@ -69,26 +72,34 @@ function paidRequest(question: JsonQuestion<unknown>): PaidRequest {
   };
 }
 
+function requestOf(
+  { route, system, prompt, output }: JsonQuestion<unknown>,
+  maxOutputTokens: number,
+  isStructured: boolean,
+): ModelRequest {
+  return {
+    model: route.model,
+    system,
+    messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
+    tools: [],
+    maxOutputTokens,
+    settings: { ...accountSettings(route.settings ?? {}), temperature },
+    ...(isStructured && output !== undefined ? { output } : {}),
+  };
+}
+
 /** Sends until there is a reply, or retries or the budget are exhausted. The meter counts each request. */
 async function sendWithRetries(
   question: JsonQuestion<unknown>,
   signal: AbortSignal,
   retries: number,
 ): Promise<ModelReply> {
-  const { provider, limits, route, system, prompt, output, attempting } = question;
+  const { provider, limits, route, attempting } = question;
   const { meter } = attempting;
   const paid = paidRequest(question);
-  let isStructured = output !== undefined && route.toolProtocol === 'native';
+  let isStructured = question.unstructured !== true && route.toolProtocol === 'native';
   for (let failures = 0; ; failures += 1) {
-    const request: ModelRequest = {
-      model: route.model,
-      system,
-      messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
-      tools: [],
-      maxOutputTokens: meter.admit(paid),
-      settings: { ...accountSettings(route.settings ?? {}), temperature },
-      ...(isStructured && output !== undefined ? { output } : {}),
-    };
+    const request = requestOf(question, meter.admit(paid), isStructured);
     beat(attempting);
     try {
       const reply = await provider.send(request, {
@@ -107,7 +118,7 @@ async function sendWithRetries(
       const failure = failureOf(provider, thrown);
       meter.chargeBroken(signal.aborted ? undefined : failure);
       // Older models and servers do not know the format; the prompt asks for it too.
-      const isUnknownFormat = failure.code === 'format' && isStructured;
+      const isUnknownFormat = failure.structure !== undefined && isStructured;
       if (isUnknownFormat) isStructured = false;
       const decision = isUnknownFormat
         ? ({ type: 'retry', delayMs: 0 } as const)

@@ -12,6 +12,8 @@ export interface ToolSpec {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly inputSchema: JsonObject;
+  /** The vendor enforces the schema if its API can: the arguments are the run's output. */
+  readonly strict?: true;
 }
 
 /** One model call, independent of the vendor. */
@@ -35,10 +37,11 @@ export interface ModelRequest {
   readonly output?: OutputSchema;
 }
 
-/** A form of a reply: the JSON Schema of a closed object whose properties are all required, as vendors demand. */
+/** A form of a reply. */
 export interface OutputSchema {
   /** Matches `^[a-zA-Z0-9_-]{1,64}$`. */
   readonly name: string;
+  /** JSON Schema of an object. What a vendor cannot enforce of it is left to whoever reads the reply. */
   readonly schema: JsonObject;
 }
 

@@ -4,7 +4,7 @@ import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { httpProvider, sdkOptions } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
-import { withThoughtsChecked } from '../request/thought-replay';
+import { withDialectChecked } from '../request/refused-dialect';
 import { sendOnce, type WireCall } from '../stream/send-once';
 import { AnthropicReplyAssembly } from './reply';
 import { anthropicRequest, promptPrefix } from './request';
@@ -47,7 +47,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
         return client.post<AsyncIterable<unknown>>('/v1/messages', { body, signal, stream: true });
       },
     };
-    const reply = await withThoughtsChecked(request, bodyOf, () => sendOnce(call, options));
+    const reply = await withDialectChecked(request, bodyOf, () => sendOnce(call, options));
     return boundReply(reply, request, () => promptPrefix(request, vendor));
   };
   const setup = { name, vendor, wire: 'anthropic', apiKey, baseUrl, needsKey: true } as const;

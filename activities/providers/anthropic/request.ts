@@ -10,10 +10,11 @@ import type {
   UserMessage,
 } from '../../../workflows/core/message';
 import { defined } from '../../../workflows/core/json';
-import type { ModelRequest } from '../provider';
+import type { ModelRequest, ToolSpec } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
 import { endsOpen, sendableVendorBlocks } from '../request/vendor-blocks';
 import { perObject } from '../request/per-object';
+import { anthropicStrict } from '../request/strict-schema';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
 import { settingFields, withExtraBody } from '../settings/setting-rules';
@@ -53,14 +54,9 @@ const scope = {};
 type Breakpoint = { readonly cache_control: Anthropic.CacheControlEphemeral } | undefined;
 
 function breakpointOf({ settings }: ModelRequest): Breakpoint {
-  switch (settings?.promptCache) {
-    case 'off':
-      return undefined;
-    case '1h':
-      return { cache_control: { type: 'ephemeral', ttl: '1h' } };
-    default:
-      return { cache_control: { type: 'ephemeral' } };
-  }
+  const kept = settings?.promptCache;
+  if (kept === 'off') return undefined;
+  return { cache_control: { type: 'ephemeral', ...(kept === '1h' ? { ttl: kept } : {}) } };
 }
 
 /** The least thinking budget that the vendor takes, and what is left for the reply beside it, in tokens. */
@@ -89,7 +85,7 @@ export function anthropicRequest(
   >;
   const { thinking, output_config: effort, tool_choice: choice, ...fields } = mapped;
   const system = systemOf(request);
-  const { output } = request;
+  const format = request.output && anthropicStrict(request.output.schema).strict;
   const body: Anthropic.MessageCreateParamsStreaming = {
     ...fields,
     model: request.model,
@@ -101,12 +97,12 @@ export function anthropicRequest(
       ? {}
       : { tools: toolsOf(request, breakpoint), ...defined({ tool_choice: choice }) }),
     ...defined({ thinking: thinkingFor(turns, thinking, request.maxOutputTokens) }),
-    ...(output === undefined && effort === undefined
+    ...(format === undefined && effort === undefined
       ? {}
       : {
           output_config: {
             ...effort,
-            ...(output && { format: { type: 'json_schema', schema: output.schema } }),
+            ...(format && { format: { type: 'json_schema', schema: format } }),
           },
         }),
   };
@@ -121,9 +117,20 @@ function toolsOf(request: ModelRequest, breakpoint?: Breakpoint): Anthropic.Tool
   return request.tools.map((tool, index) => ({
     name: tool.name,
     description: wellFormedText(tool.description),
-    input_schema: { ...wellFormedObject(tool.inputSchema), type: 'object' },
+    ...inputOf(tool),
     ...(index === request.tools.length - 1 ? breakpoint : {}),
   }));
+}
+
+function inputOf({
+  inputSchema,
+  strict,
+}: ToolSpec): Pick<Anthropic.Tool, 'input_schema' | 'strict'> {
+  const enforced = strict === true ? anthropicStrict(inputSchema).strict : undefined;
+  return {
+    input_schema: { ...wellFormedObject(enforced ?? inputSchema), type: 'object' },
+    ...(enforced && { strict: true }),
+  };
 }
 
 /** Digest of everything that a reply to this request is bound to, except the note. */

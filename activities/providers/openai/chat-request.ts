@@ -13,6 +13,7 @@ import { BoundPrefix } from '../request/bound-prefix';
 import { perObject } from '../request/per-object';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
+import { openAiStrict } from '../request/strict-schema';
 import { schemaWithin } from '../request/tool-schema';
 import { settingFields, withExtraBody } from '../settings/setting-rules';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
@@ -132,18 +133,22 @@ function conversationOf(
 function outputFormat({
   output,
 }: ModelRequest): Pick<OpenAI.Chat.ChatCompletionCreateParamsStreaming, 'response_format'> {
-  if (output === undefined) return {};
-  const { name, schema } = output;
+  const schema = output && openAiStrict(output.schema).strict;
+  if (output === undefined || schema === undefined) return {};
+  const { name } = output;
   return { response_format: { type: 'json_schema', json_schema: { name, schema, strict: true } } };
 }
 
 function toolsOf(
   request: ModelRequest,
-  { toolSchemas }: ChatDialect,
+  { toolSchemas, extras }: ChatDialect,
 ): OpenAI.Chat.ChatCompletionFunctionTool[] {
   return request.tools.map((tool) => {
+    const mayEnforce = tool.strict === true && extras?.includes('response_format') === true;
+    const enforced = mayEnforce ? openAiStrict(tool.inputSchema).strict : undefined;
     const schema =
-      toolSchemas === undefined ? tool.inputSchema : schemaWithin(tool.inputSchema, toolSchemas);
+      enforced ??
+      (toolSchemas === undefined ? tool.inputSchema : schemaWithin(tool.inputSchema, toolSchemas));
     const isEmpty = Object.keys(asObject(schema['properties']) ?? {}).length === 0;
     const parameters = { ...wellFormedObject(schema), type: 'object' };
     return {
@@ -152,6 +157,7 @@ function toolsOf(
         name: tool.name,
         description: wellFormedText(tool.description),
         ...(isEmpty && toolSchemas?.hasNoEmptyObject === true ? {} : { parameters }),
+        ...(enforced && { strict: true }),
       },
     };
   });

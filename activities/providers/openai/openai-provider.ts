@@ -3,7 +3,7 @@ import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { httpProvider, sdkOptions } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
-import { withThoughtsChecked } from '../request/thought-replay';
+import { withDialectChecked } from '../request/refused-dialect';
 import type { SettingRules } from '../settings/setting-rules';
 import { sendOnce, type WireCall } from '../stream/send-once';
 import { chatDialects, type ChatDialect } from './chat-dialect';
@@ -71,7 +71,7 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
         });
       },
     };
-    const reply = await withThoughtsChecked(request, bodyOf, () => sendOnce(call, options));
+    const reply = await withDialectChecked(request, bodyOf, () => sendOnce(call, options));
     if (!isChat) return reply;
     return boundReply(reply, request, () => chatPrefix(request, vendor, dialect), isBound);
   };

@@ -11,6 +11,7 @@ import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { repairTranscript } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
+import { openAiStrict } from '../request/strict-schema';
 import { settingFields, withExtraBody } from '../settings/setting-rules';
 import type { ChatDialect } from './chat-dialect';
 import { responsesSettings } from './openai-settings';
@@ -43,6 +44,7 @@ export function responsesRequest(
     request.settings,
     responsesSettings(request.model),
   );
+  const schema = request.output && openAiStrict(request.output.schema).strict;
   const body: OpenAI.Responses.ResponseCreateParamsStreaming = {
     ...fields,
     model: request.model,
@@ -61,21 +63,28 @@ export function responsesRequest(
     ...defined({
       prompt_cache_key: extras.includes('prompt_cache_key') ? request.cacheKey : undefined,
     }),
-    ...(request.output === undefined
+    ...(schema === undefined || request.output === undefined
       ? {}
-      : { text: { format: { type: 'json_schema', ...request.output, strict: true } } }),
+      : {
+          text: {
+            format: { type: 'json_schema', name: request.output.name, schema, strict: true },
+          },
+        }),
   };
   return withExtraBody(body, request.settings);
 }
 
 function toolsOf(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
-  return request.tools.map((tool) => ({
-    type: 'function',
-    name: tool.name,
-    description: wellFormedText(tool.description),
-    parameters: { ...wellFormedObject(tool.inputSchema), type: 'object' },
-    strict: false,
-  }));
+  return request.tools.map(({ name, description, inputSchema, strict }) => {
+    const enforced = strict === true ? openAiStrict(inputSchema).strict : undefined;
+    return {
+      type: 'function',
+      name,
+      description: wellFormedText(description),
+      parameters: { ...wellFormedObject(enforced ?? inputSchema), type: 'object' },
+      strict: enforced !== undefined,
+    };
+  });
 }
 
 /** What a message became last, and whose thoughts were sent. */

@@ -11,6 +11,7 @@ import {
   refusesEffort,
   refusesFixedThinking,
 } from './claude-models';
+import { anthropicStrictProblem, askedForm } from '../strict-schemas';
 import { checkThinking, prefixOf } from './thinking-seal';
 
 /** A content block and its position. */
@@ -253,8 +254,6 @@ function* thinkingProblems(
     yield '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
   }
   yield* bindingProblems(thinking, headers);
-  if (objectOf(body['output_config'])['effort'] !== undefined && refusesEffort(model))
-    yield 'This model does not support the effort parameter.';
   if (thinking['type'] !== 'enabled') return;
   yield* budgetProblems(body, numberOf(thinking['budget_tokens']) ?? 0);
   const index = messages.findLastIndex((message) => message.role === 'assistant');
@@ -266,6 +265,21 @@ function* thinkingProblems(
       'When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). ' +
       `We recommend you include thinking blocks from previous turns. To avoid this requirement, disable \`thinking\`. ${thinkingGuide}`
     );
+  }
+}
+
+function* outputProblems(body: JsonObject): Problems {
+  const form = askedForm(body);
+  const problem = form && anthropicStrictProblem(form);
+  const { effort } = objectOf(body['output_config']);
+  if (effort !== undefined && refusesEffort(stringOf(body['model'])))
+    yield 'This model does not support the effort parameter.';
+  if (problem !== undefined) yield `output_config.format.schema: ${problem}`;
+  for (const [index, entry] of listOf(body['tools']).entries()) {
+    const tool = objectOf(entry);
+    if (tool['strict'] !== true) continue;
+    const found = anthropicStrictProblem(objectOf(tool['input_schema']));
+    if (found !== undefined) yield `tools.${index}.custom: ${found}`;
   }
 }
 
@@ -301,6 +315,7 @@ function* allProblems(body: JsonObject, context: ValidationContext): Problems {
   yield* shapeProblems(body, context);
   yield* roleProblems(messages);
   yield* toolProblems(body);
+  yield* outputProblems(body);
   yield* contentProblems(body, messages, context);
   yield* pairingProblems(messages);
   yield* serverToolProblems(messages);

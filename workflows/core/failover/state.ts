@@ -60,6 +60,8 @@ export interface FailoverSlice {
   readonly providerWaitMs: number;
   /** How thoughts go back to routes that refused them, by route name; absent if none did. */
   readonly thoughtReplay?: { readonly [route: string]: ThoughtReplay };
+  /** Routes that refused to enforce the form of a reply; absent if none did. */
+  readonly unstructured?: readonly string[];
   /** Place of the last called route in the chain. */
   readonly lastRouteIndex?: number;
 }

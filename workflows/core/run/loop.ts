@@ -199,13 +199,13 @@ function personIsWaiting(state: RunState): boolean {
 }
 
 function readAnswer(state: RunState, result: CallModelResult): Move<RunState> {
-  const { answer = '', head } = result;
+  const { answer = '', output, head } = result;
   if (answer.trim() === '') return rejectReply(state, [emptyReply]);
   if (prepared(state).snapshot.completion === 'tool') return rejectReply(state, [noToolCall]);
   const answered: RunState = { ...state, head };
   return personIsWaiting(answered)
     ? goTo('begin-iteration', answered)
-    : andThen(healErrors(answered, []), (healed) => complete(healed, answer));
+    : andThen(healErrors(answered, []), (healed) => complete(healed, answer, output));
 }
 
 function complete(state: RunState, answer: string, output?: JsonValue): Move<RunState> {
