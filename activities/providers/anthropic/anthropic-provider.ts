@@ -1,10 +1,12 @@
 /** Anthropic's Messages API, and servers that speak it. */
-import type Anthropic from '@anthropic-ai/sdk';
+import type AnthropicSdk from '@anthropic-ai/sdk';
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
-import { httpProvider, sdkOptions } from '../http-provider';
+import type { AccountClient } from '../http-provider';
+import { httpProvider, sdkOptions, streamed } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
 import { withDialectChecked } from '../request/refused-dialect';
+import type { ObservedFetch } from '../stream/observed-fetch';
 import { sendOnce, type WireCall } from '../stream/send-once';
 import { AnthropicReplyAssembly } from './reply';
 import { anthropicRequest, promptPrefix } from './request';
@@ -21,6 +23,8 @@ export interface AnthropicProviderConfig {
   readonly vendor?: string;
   /** Sent with each request, as some gateways require. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** For an account at Amazon Bedrock or Google Vertex. `apiKey` is then not sent, but kept out of texts. @experimental */
+  readonly client?: AccountClient;
 }
 
 /**
@@ -30,26 +34,38 @@ export interface AnthropicProviderConfig {
  */
 export function anthropicProvider(config: AnthropicProviderConfig = {}): Provider {
   const { name = 'anthropic', vendor = 'anthropic', apiKey = '', headers } = config;
-  const { baseUrl = 'https://api.anthropic.com' } = config;
+  const { baseUrl = 'https://api.anthropic.com', client } = config;
   rememberSecretsOf(headers);
+  const clientWith = async (fetch: ObservedFetch['fetch']): Promise<ReturnType<AccountClient>> => {
+    if (client !== undefined) return client({ ...sdkOptions, fetch });
+    const { Anthropic } = await import('@anthropic-ai/sdk');
+    return new Anthropic({ ...sdkOptions, apiKey, baseURL: baseUrl, fetch });
+  };
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
-    const bodyOf = (each: ModelRequest): Anthropic.MessageCreateParamsStreaming =>
+    const bodyOf = (each: ModelRequest): AnthropicSdk.MessageCreateParamsStreaming =>
       anthropicRequest(each, { vendor });
     const body = bodyOf(request);
+    const extra = { ...request.settings?.extraHeaders, ...headers };
     const call: WireCall = {
       assembly: new AnthropicReplyAssembly(vendor, request.model),
-      headers: { ...request.settings?.extraHeaders, ...headers, 'x-api-key': apiKey },
+      // A client that signs gets them itself, so that they are a part of what it signs.
+      headers: client === undefined ? { ...extra, 'x-api-key': apiKey } : {},
+      signsItself: client !== undefined,
       context: { route: `${name}/${request.model}`, apiKey },
       open: async (fetch, signal) => {
-        const sdk = await import('@anthropic-ai/sdk');
-        const client = new sdk.Anthropic({ ...sdkOptions, apiKey, baseURL: baseUrl, fetch });
         // Not `messages.create`, which writes to the console about old models at every call.
-        return client.post<AsyncIterable<unknown>>('/v1/messages', { body, signal, stream: true });
+        return streamed(await clientWith(fetch), '/v1/messages', {
+          body,
+          signal,
+          headers: extra,
+        });
       },
     };
     const reply = await withDialectChecked(request, bodyOf, () => sendOnce(call, options));
     return boundReply(reply, request, () => promptPrefix(request, vendor));
   };
-  const setup = { name, vendor, wire: 'anthropic', apiKey, baseUrl, needsKey: true } as const;
+  const account = client && { client, baseUrl: config.baseUrl };
+  const address = { apiKey, baseUrl, needsKey: true, account };
+  const setup = { name, vendor, wire: 'anthropic', ...address } as const;
   return httpProvider(setup, anthropicSettings, send);
 }

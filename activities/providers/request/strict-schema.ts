@@ -136,8 +136,8 @@ function nonNull(schema: JsonObject): JsonObject {
  */
 export function withoutFilledNulls(value: JsonValue, schema: JsonObject): JsonValue {
   const { properties, items, required } = nonNull(schema);
-  if (Array.isArray(value))
-    return isObject(items) ? listOf(value).map((each) => withoutFilledNulls(each, items)) : value;
+  if (Array.isArray(value) && isObject(items))
+    return listOf(value).map((each) => withoutFilledNulls(each, items));
   if (!isObject(value) || !isObject(properties)) return value;
   const kept = Object.entries(value).flatMap(([name, each]): [string, JsonValue][] => {
     const own = Object.hasOwn(properties, name) ? properties[name] : undefined;
