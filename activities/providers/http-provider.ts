@@ -64,16 +64,24 @@ export function httpProvider(
   };
 }
 
+function accountProblem(
+  name: string,
+  { client, baseUrl }: NonNullable<ProviderSetup['account']>,
+): string | undefined {
+  if (typeof client !== 'function')
+    return `Provider "${name}" has a \`client\` that is not a function. Give one that makes a client: (options) => new AzureOpenAI({ ...options, … }).`;
+  if (baseUrl !== undefined)
+    return `Provider "${name}" has both \`client\` and \`baseUrl\`. Give the address to the client that \`client\` makes.`;
+  return undefined;
+}
+
 /** What is wrong and how to correct it, or undefined. Contract: the text never contains the key. */
 function setupProblem(setup: ProviderSetup): string | undefined {
   const { name, apiKey, baseUrl, needsKey, account } = setup;
   if (!/^[a-z0-9][a-z0-9._-]*$/i.test(name))
     return `Provider name "${name}" must be letters, digits, "-", "_" and "." only, as it becomes part of route names.`;
-  if (account !== undefined && typeof account.client !== 'function')
-    return `Provider "${name}" has a \`client\` that is no function. Give one that makes a client: (options) => new AzureOpenAI({ ...options, … }).`;
-  if (account?.baseUrl !== undefined)
-    return `Provider "${name}" has both \`client\` and \`baseUrl\`. Give the address to the client that \`client\` makes.`;
-  if (needsKey && account === undefined && apiKey.trim() === '')
+  if (account !== undefined) return accountProblem(name, account);
+  if (needsKey && apiKey.trim() === '')
     return `Provider "${name}" has no API key. Pass \`apiKey\`, or set the provider's key variable for the worker.`;
   if (/[^\x21-\x7e]/.test(apiKey))
     return `The API key of provider "${name}" contains white space or characters that a header cannot carry. Copy it again.`;

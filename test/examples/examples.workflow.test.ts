@@ -6,6 +6,7 @@ import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summarizeTicket } from '../../examples/existing-worker';
 import { askTheWriter } from '../../examples/subagents';
+import { sortTicket } from '../../examples/vendor-settings';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
 import { reply } from '../../testing/index';
@@ -63,6 +64,15 @@ test('custom-tool: refunds once, after code has approved, with a typed result', 
     report: { healed: { tool_execution_failed: 1 } },
   });
   expect(payments.count).toBe(1);
+});
+
+test('vendor-settings: the second route answers, at a cloud, in the form that was asked for', async () => {
+  const result = await onTestServer(sortTicket);
+  expect(result).toMatchObject({
+    status: 'completed',
+    output: { topic: 'billing', summary: 'Charged twice for A-17.', order: 'A-17' },
+    report: { failovers: 1 },
+  });
 });
 
 test('subagents: two researchers work side by side under the budget of the run above', async () => {

@@ -1,8 +1,12 @@
 /** Accounts at a cloud: the author's client of the vendor's own SDK carries the request, once, within our bounds. */
+import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Anthropic } from '@anthropic-ai/sdk';
 import { AzureOpenAI } from 'openai';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
+import { observedFetch } from '../../activities/providers/stream/observed-fetch';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { fault, reply } from '../../testing/emulator/script';
 import { failureOf, requestFor, sendOptions, textOf } from './support/provider-bench';
@@ -95,8 +99,31 @@ test('a client that cannot be made is a failure of the route, in its own words',
 
 test.each([
   ['an address beside the client', { client, baseUrl: 'https://x.example' }, /both `client` and/],
-  ['a client that is no function', { client: {} as never }, /`client` that is no function/],
+  ['a client that is not a function', { client: {} as never }, /`client` that is not a function/],
 ])('refuses %s when the worker starts', (_name, more, words) => {
   expect(openaiProvider({ api: 'chat', name: 'azure', ...more }).problem()).toMatch(words);
   expect(anthropicProvider({ name: 'bedrock', ...more }).problem()).toMatch(words);
+});
+
+test('frames that their SDK takes apart are passed on as they come, and counted', async () => {
+  const arrived = new EventEmitter();
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
+    response.write('a frame without any line');
+    arrived.once('first', () => response.end(' and its end'));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  let bytes = 0;
+  const observed = observedFetch({ headers: {}, onBytes: () => (bytes += 1) });
+  const answer = await observed.fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  let text = '';
+  // The server ends only once its first bytes have come through.
+  for await (const piece of answer.body ?? []) {
+    text += Buffer.from(piece).toString();
+    arrived.emit('first');
+  }
+  expect(text).toBe('a frame without any line and its end');
+  expect(bytes).toBeGreaterThanOrEqual(2);
+  expect(observed.bytes()).toBe(text.length);
+  server.close();
 });

@@ -74,7 +74,7 @@ describe.each(routes)('on $provider/$model', (route) => {
     expect(outcome).toMatchObject({
       status: 'completed',
       answer: '{"title": "Orders", "open": 3, "note": null}',
-      report: { iterations: 4, healed: { invalid_answer: 2 } },
+      report: { iterations: 4, healed: { invalid_answer: 1 } },
     });
     expect(outcome).toHaveProperty('output', { title: 'Orders', open: 3 });
     const requests = asked(before);
