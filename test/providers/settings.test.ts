@@ -165,6 +165,19 @@ test.each(mappings)('%s sends to %s: %j', async (name, model, settings, expected
   expect(emulator.refusals).toEqual([]);
 });
 
+test('a limit without room for a budget of thoughts is sent without them', async () => {
+  emulator.script([reply.text('ok')]);
+  const request = requestFor('anthropic', {
+    model: 'claude-sonnet-4-5',
+    maxOutputTokens: 1_500,
+    settings: { reasoning: { budgetTokens: 1_024 } },
+  });
+  await providerNamed('anthropic').send(request, sendOptions());
+  const { body } = emulator.requests.at(-1) ?? {};
+  expect(body).toMatchObject({ max_tokens: 1_500 });
+  expect(body).not.toHaveProperty('thinking');
+});
+
 test('the prompt cache is turned off, and fields for tools are left out where there are none', async () => {
   const anthropic = await sent('anthropic', 'claude-sonnet-5', { promptCache: 'off' });
   expect(JSON.stringify(anthropic.body)).not.toContain('cache_control');
