@@ -17,8 +17,8 @@ export interface RouteDefinition extends ModelSettings {
   /** `text` for models without native tool calls. Default `native`. */
   readonly toolProtocol?: 'native' | 'text';
   /**
-   * Limit of one reply in tokens, its reasoning included. Default 8,192, beside a budget of reasoning if there is one; 32,768 with an
-   * effort of `medium` or more.
+   * Limit of one reply in tokens, its reasoning included. Default 8,192, beside a budget of reasoning if there is one; 32,768, but
+   * at most a quarter of the window, with an effort of `medium` or more.
    */
   readonly maxOutputTokens?: number;
   /** Context window in tokens; needed for models that the window table does not know. */

@@ -26,6 +26,8 @@ export interface RouteParts {
 const defaultMaxOutputTokens = 8_192;
 /** The same for a model that reasons at length. Source: OpenAI's reasoning guide asks for 25,000 tokens beside the answer's. */
 const reasoningMaxOutputTokens = 32_768;
+/** Share of the window that this default takes at most: the rest is for the conversation. */
+const reasoningWindowShare = 0.25;
 /** Tokens that a reasoning budget leaves for the reply. */
 const leastReplyTokens = 1_024;
 
@@ -60,11 +62,17 @@ function checkSettings(
 }
 
 /** The limit of one reply, reasoning included. */
-function outputLimit(where: string, { reasoning, maxOutputTokens }: RouteDefinition): number {
+function outputLimit(
+  where: string,
+  { reasoning, maxOutputTokens }: RouteDefinition,
+  windowTokens: number,
+): number {
   if (reasoning === undefined) return maxOutputTokens ?? defaultMaxOutputTokens;
   if ('effort' in reasoning) {
-    const isShort = ['none', 'minimal', 'low'].includes(reasoning.effort);
-    return maxOutputTokens ?? (isShort ? defaultMaxOutputTokens : reasoningMaxOutputTokens);
+    if (maxOutputTokens !== undefined) return maxOutputTokens;
+    if (['none', 'minimal', 'low'].includes(reasoning.effort)) return defaultMaxOutputTokens;
+    const share = Math.floor(windowTokens * reasoningWindowShare);
+    return Math.min(reasoningMaxOutputTokens, Math.max(defaultMaxOutputTokens, share));
   }
   const { budgetTokens } = reasoning;
   const limit = maxOutputTokens ?? defaultMaxOutputTokens + budgetTokens;
@@ -123,7 +131,7 @@ export function resolveRoute(
     provider: route.provider,
     model: route.model,
     toolProtocol: route.toolProtocol ?? 'native',
-    maxOutputTokens: outputLimit(where, route),
+    maxOutputTokens: outputLimit(where, route, windowTokens),
     windowTokens,
     ...(route.onRefusedRequest === 'end-run' ? { onRefusedRequest: 'end-run' } : {}),
     ...(Object.keys(settings).length === 0 ? {} : { settings }),

@@ -2,6 +2,7 @@
 import { createAgentCatalog } from '../../activities/definitions/agent-catalog';
 import type { RouteDefinition } from '../../activities/definitions/agent';
 import { defineAgent } from '../../activities/definitions/define-agent';
+import { UserError } from '../../activities/lifecycle/user-error';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { chatDialects } from '../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
@@ -386,12 +387,34 @@ test.each(wrongUses)('refuses %s before anything is sent', (_name, written, word
   expect(() => resolved(written)).toThrow(/^Agent "a"/);
 });
 
+test('what no wire has does not compile', () => {
+  const place = { provider: 'openai', model: 'gpt-5' };
+  const routes: readonly RouteDefinition[] = [
+    // @ts-expect-error: no model knows this effort.
+    { ...place, reasoning: { effort: 'huge' } },
+    // @ts-expect-error: effort or budget.
+    { ...place, reasoning: {} },
+    // @ts-expect-error: no vendor has this tier.
+    { ...place, serviceTier: 'fast' },
+    // @ts-expect-error: a header is a text.
+    { ...place, extraHeaders: { a: 1 } },
+    // @ts-expect-error: a body is JSON.
+    { ...place, extraBody: { f: () => 1 } },
+    // @ts-expect-error: no setting of this name.
+    { ...place, topK: 3 },
+  ];
+  for (const each of routes) expect(() => resolved(each)).toThrow(UserError);
+});
+
 test('an effort asks for room to reason, a budget comes on top, and a set limit stays', () => {
   const limitOf = (written: object): number | undefined =>
     resolved(written).agents.get('a')?.chain[0]?.maxOutputTokens;
   expect(limitOf(route)).toBe(8_192);
   const limits = reasoningEfforts.map((effort) => limitOf({ ...route, reasoning: { effort } }));
   expect(limits).toEqual([8_192, 8_192, 8_192, 32_768, 32_768, 32_768, 32_768]);
+  const small = { ...route, windowTokens: 50_000, reasoning: { effort: 'high' } };
+  expect(limitOf(small)).toBe(12_500);
+  expect(limitOf({ ...small, windowTokens: 16_000 })).toBe(8_192);
   const older = { ...claude, model: 'claude-sonnet-4-5' };
   expect(limitOf({ ...older, reasoning: { budgetTokens: 5_000 } })).toBe(13_192);
   expect(limitOf({ ...route, reasoning: { effort: 'max' }, maxOutputTokens: 900 })).toBe(900);

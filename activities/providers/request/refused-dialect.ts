@@ -5,7 +5,7 @@ import { InfraException } from '../../lifecycle/infra-exception';
 import type { ModelReply, ModelRequest } from '../provider';
 
 /** The request without anything that asks the vendor to enforce a form: the reply is only read and checked. */
-export function withoutStructure(request: ModelRequest): ModelRequest {
+function withoutStructure(request: ModelRequest): ModelRequest {
   return {
     ...without(request, 'output'),
     tools: request.tools.map((tool) => without(tool, 'strict')),

@@ -12,7 +12,7 @@ export const reasoningEfforts = [
   'max',
 ] as const;
 
-export type ReasoningEffort = (typeof reasoningEfforts)[number];
+type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 /** Classes of service, with prices of their own at OpenAI beside `auto` and `default`; `standard_only` is Anthropic's. */
 export const serviceTiers = [
@@ -24,7 +24,7 @@ export const serviceTiers = [
   'standard_only',
 ] as const;
 
-export type ServiceTier = (typeof serviceTiers)[number];
+type ServiceTier = (typeof serviceTiers)[number];
 
 /** How long a vendor keeps the prompts that it has cached, where the route does not leave that to the vendor. */
 export const promptCaches = ['off', '1h', '24h'] as const;
