@@ -1,6 +1,8 @@
 /** The form of a run's output: each vendor enforces what it can of the schema, and what it cannot is still checked by ours. */
 import { Ajv } from 'ajv';
 import { z } from 'zod';
+import { createAgentCatalog } from '../../activities/definitions/agent-catalog';
+import { defineAgent } from '../../activities/definitions/define-agent';
 import { chatDialects } from '../../activities/providers/openai/chat-dialect';
 import { chatRequest } from '../../activities/providers/openai/chat-request';
 import type { ToolSpec } from '../../activities/providers/provider';
@@ -13,6 +15,7 @@ import { inputSchemaFromZod } from '../../activities/tools/input-schema';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { fault, reply } from '../../testing/emulator/script';
 import { anthropicStrictProblem, openAiStrictProblem } from '../../testing/emulator/strict-schemas';
+import { scriptedProvider } from '../../testing/scripted-provider';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { failureOf, providerOn, requestFor, sendOptions, wires } from './support/provider-bench';
 
@@ -147,6 +150,25 @@ test('only the nulls that stand for absent properties are taken out', () => {
     unknown: null,
     list: [{}, { x: 1 }, null],
   });
+});
+
+/** Output schemas that no text answer can have: refused when the worker starts. */
+test.each([
+  ['a list', z.array(z.string())],
+  ['a text', z.string()],
+  ['a union at the top', z.union([z.object({ a: z.string() }), z.object({ b: z.string() })])],
+  ['what JSON cannot say', z.object({ at: z.date() })],
+])('refuses %s as the form of a text answer, with what to do', (_name, output) => {
+  const agent = defineAgent({
+    name: 'a',
+    instructions: 'x',
+    chain: [{ provider: 'scripted', model: 'm', windowTokens: 50_000 }],
+    tools: [],
+    output,
+  });
+  expect(() => createAgentCatalog([agent], [scriptedProvider('scripted', [])])).toThrow(
+    /^Agent "a": its output schema cannot be the form of a text answer; give z\.object.*or set completion: "tool"/,
+  );
 });
 
 const report = z.object({ title: z.string().min(1), score: z.number().min(0).max(10).optional() });
