@@ -11,9 +11,9 @@ import { usualBounds } from '../workflows/core/context/size';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
 import { defined } from '../workflows/core/json';
-import type { RouteConfig } from '../workflows/core/failover/state';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
+import type { ResolvedRoute } from './definitions/resolve-route';
 import { loadModelCall } from './definitions/run-facts';
 import type { MeasuredCall } from './measure/call-measure';
 import { countOfCall, measureCall } from './measure/call-measure';
@@ -33,6 +33,7 @@ import {
   withAttempts,
 } from './model-call/route-attempt';
 import type { Store } from './stores/store';
+import { answerForm, hasResult } from './tools/built-in-tools';
 import { offered } from './tool-call/stored-outputs';
 import { InfraException } from './lifecycle/infra-exception';
 
@@ -76,6 +77,22 @@ function noteOf(input: CallModelInput, memory: Attempting['memory']): string | u
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }
 
+/** Whether the vendor may be asked to enforce the form of the run's output. */
+function mayEnforce({ unstructured }: CallModelInput, { toolProtocol }: ResolvedRoute): boolean {
+  return unstructured !== true && toolProtocol === 'native';
+}
+
+/** What is enforced: the answer's form, or the input of `complete_task` if it holds a result. */
+function enforcedForm({
+  tools,
+  answer,
+}: RunDefinition['config']): Pick<ModelRequest, 'output' | 'tools'> {
+  return {
+    tools: tools.map((tool) => (hasResult(tool) ? { ...tool, strict: true } : tool)),
+    ...(answer === undefined ? {} : { output: { name: answerForm, schema: answer } }),
+  };
+}
+
 function requestOf(
   input: CallModelInput,
   definition: RunDefinition,
@@ -85,14 +102,15 @@ function requestOf(
   const { config } = definition;
   const route = routeOf(definition, input);
   const note = noteOf(input, memory);
+  const enforced = mayEnforce(input, route) ? enforcedForm(config) : { tools: config.tools };
   return {
     model: route.model,
     system: config.system,
     messages,
-    tools: config.tools,
+    ...enforced,
     cacheKey: `holdfast-${input.idPrefix}`,
     maxOutputTokens: input.maxOutputTokens ?? route.maxOutputTokens,
-    ...defined({ note, temperature: route.temperature, thoughts: input.thoughts }),
+    ...defined({ note, settings: route.settings, thoughts: input.thoughts }),
   };
 }
 
@@ -102,7 +120,7 @@ function routeFor(
   definition: RunDefinition,
   input: CallModelInput,
   attempting: Attempting,
-): { readonly route: RouteConfig; readonly provider: Provider } {
+): { readonly route: ResolvedRoute; readonly provider: Provider } {
   const route = routeOf(definition, input);
   const givenUp = tooManyLost(attempting, routeName(route), definition.config.limits);
   if (givenUp !== undefined) throw givenUp;
@@ -140,7 +158,8 @@ async function callRoute(
   const take = async (reply: ModelReply): Promise<SentReply> => {
     const { vendor } = provider;
     const requireCall = config.completion === 'tool';
-    const arrival = { reply, headBefore, vendor, isTextProtocol, requireCall, maxOutputTokens };
+    const form = { isTextProtocol, requireCall, hasForm: config.answer !== undefined };
+    const arrival = { reply, headBefore, vendor, ...form, maxOutputTokens };
     const taken = await takeReply(batch, definition, input, arrival);
     await batch.commit();
     const { failures } = attempting.memory;

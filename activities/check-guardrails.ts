@@ -20,6 +20,7 @@ import type { RunConfig } from './definitions/run-config';
 import { interruption, withHeartbeat } from './lifecycle/activity-lifecycle';
 import { applicationFailure } from './lifecycle/error-mapping';
 import { InfraException } from './lifecycle/infra-exception';
+import { formedAnswer } from './model-call/formed-answer';
 import type { Store } from './stores/store';
 import { runContextOf } from './tool-call/tool-of-run';
 import { sanitizeText } from './untrusted/sanitizer';
@@ -99,14 +100,22 @@ async function answerAt(
   const call = blocks.find((block) => block.type === 'tool-call');
   if (call === undefined) {
     const texts = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []));
-    return { text: texts.join(''), output: undefined };
+    const text = texts.join('');
+    if (agent.answer === undefined) return { text, output: undefined };
+    const formed = formedAnswer(text, { agent });
+    if (formed.ok) return { text, output: formed.value };
+    throw answerOutdated(agent);
   }
   const parsed = agent.coreTools.find(({ name }) => name === completeTaskTool)?.parse(call.input);
   if (parsed?.ok === true) {
     const { summary, result } = parsed.value as { summary: string; result?: unknown };
     return { text: summary, output: result };
   }
-  throw new InfraException({
+  throw answerOutdated(agent);
+}
+
+function answerOutdated(agent: ResolvedAgent): InfraException {
+  return new InfraException({
     code: 'config_invalid',
     message: `The answer does not fit the output schema of agent "${agent.name}" any more: the schema has changed since the model answered. Deploy one that takes the older output.`,
   });

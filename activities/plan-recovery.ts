@@ -132,6 +132,7 @@ async function ask<Answer>(place: Place, wanted: WantedAnswer<Answer>): Promise<
     maxOutputTokens: answerTokens,
     timeoutMs: limits.recoveryPlanTimeoutMs,
     retries: input.probe === true ? 0 : limits.streamRetries,
+    unstructured: input.unstructured,
     holder: `${input.idPrefix}/${input.iteration}/recovery`,
     attempting: place.attempting,
   });

@@ -20,7 +20,7 @@ import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
-import { defined } from '../workflows/core/json';
+import { defined, without } from '../workflows/core/json';
 import { runConfigJson } from './definitions/run-config';
 import { storeRunFacts } from './definitions/run-facts';
 import { allowanceOf, checkBudget, checkPriced } from './definitions/check-budget';
@@ -237,7 +237,7 @@ function declared(
   return {
     agent: name,
     completion: starter.completion,
-    chain,
+    chain: chain.map((route) => without(route, 'settings')),
     tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies,
     compaction,
     recovery,
@@ -269,7 +269,7 @@ export async function prepareRun(
   const { own: context, ofRun } = await givenContext(deps, starter, agent, input);
   const { completion } = starter;
   const instructions = await instructionsFor(agent, { tenant, workspace, context });
-  const system = agent.systemWith(instructions, completion);
+  const system = agent.systemWith(instructions, starter);
   const tools = toolSpecs(agent, starter);
   const head = input.underway?.head ?? (await firstHead(store, { ...input, goal }));
   const { chain, compaction } = agent;
@@ -282,6 +282,7 @@ export async function prepareRun(
         system,
         tools,
         completion,
+        answer: starter.answer?.inputSchema,
         chain,
         limits,
         compaction,

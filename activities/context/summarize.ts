@@ -9,6 +9,7 @@ import { weighTextTokens } from '../../workflows/core/context/token-factors';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
 import { spendSchema } from '../model-call/attempt-memory';
 import type { ModelRequest } from '../providers/provider';
+import { accountSettings } from '../providers/settings/model-settings';
 import type { Attempting, MeasuredRequest, OpenRoute } from '../model-call/route-attempt';
 import { onRoute, providerOf, routeOf, sendAttempt } from '../model-call/route-attempt';
 import type { Store } from '../stores/store';
@@ -52,6 +53,7 @@ export async function summarizeRecord(
   const { windowTokens, tokenFactors, routeIndex } = summary;
   const route = routeOf(definition, summary);
   const { provider, model } = route;
+  const settings = accountSettings(route.settings ?? {});
   const factors = tokenFactors ?? initialTokenFactors(providerOf(deps, provider).wire, model);
   const maxOutputTokens = Math.max(256, Math.min(summaryTokens, Math.floor(windowTokens / 8)));
   const room = Math.floor(windowTokens * filledShare) - maxOutputTokens - frameTokens;
@@ -69,6 +71,7 @@ export async function summarizeRecord(
       messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
       tools: [],
       maxOutputTokens,
+      settings,
     };
     const measure = measureCall({ request, ...place, input: defined({ tokenFactors }) });
     return { prompt, key: partKey(holder, place.route, prompt), request, measure };

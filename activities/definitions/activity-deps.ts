@@ -1,6 +1,7 @@
 /** What the activities of one worker share: its store, its agents, and the definitions they were started with. */
 import { asyncLocalStorage } from '@temporalio/activity';
 import type { Activities } from '../../workflows/core/activities';
+import { defined, without } from '../../workflows/core/json';
 import type { ContentHash } from '../../workflows/core/message';
 import type { RunFacts } from '../../workflows/core/run/ports';
 import type { AgentCatalog, ResolvedAgent } from './agent-catalog';
@@ -102,9 +103,8 @@ export async function loadDefinition(
   const config = await loadConfig(deps, hash);
   const acting = agentNamed(deps, config.agent);
   const { startedAs } = config;
-  const agent =
-    startedAs === undefined
-      ? acting
-      : { ...acting, coreTools: agentNamed(deps, startedAs.agent).coreTools };
+  if (startedAs === undefined) return { config, agent: acting, runId: currentRunId() };
+  const { coreTools, answer } = agentNamed(deps, startedAs.agent);
+  const agent = { ...without(acting, 'answer'), coreTools, ...defined({ answer }) };
   return { config, agent, runId: currentRunId() };
 }

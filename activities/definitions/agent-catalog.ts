@@ -5,24 +5,24 @@ import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits, defaultToolCompletionIterations } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/ports';
-import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Budget } from '../../workflows/core/budget/spend';
-import type { AgentDefinition, KnowledgeSource, RouteDefinition } from './agent';
+import type { AgentDefinition, KnowledgeSource } from './agent';
 import { byName, liveTools, toolsByName } from './agent-tools';
 import { checkDecisionPolicy } from '../tools/check-decision-policy';
 import { checkAgentShape } from './check-definition';
 import { checkCompaction, checkLimits } from './check-limits';
 import { fenceExplanation } from '../untrusted/fence';
-import { priceOf, windowOf } from '../models/model-catalog';
 import type { PriceTable, WindowTable } from '../models/model-tables';
-import { checkPrices, checkWindows } from '../models/model-tables';
+import { checkWindows } from '../models/model-tables';
 import type { Provider, ToolSpec } from '../providers/provider';
 import { checkBudget, checkPriced } from './check-budget';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { defined } from '../../workflows/core/json';
 import { resolveRecovery } from './recovery-policy';
 import { checkGuardrailNames } from './guardrail';
-import { askUserSpec, completeTaskSpec } from '../tools/built-in-tools';
+import type { ResolvedRoute, RouteParts } from './resolve-route';
+import { resolveRoute } from './resolve-route';
+import { answerSpec, askUserSpec, completeTaskSpec } from '../tools/built-in-tools';
 import { readOutput } from '../tools/read-output';
 import type { Tool } from '../tools/tool';
 import { UserError } from '../lifecycle/user-error';
@@ -31,7 +31,7 @@ import { UserError } from '../lifecycle/user-error';
 export interface ResolvedAgent {
   readonly name: string;
   readonly completion: Completion;
-  readonly chain: readonly RouteConfig[];
+  readonly chain: readonly ResolvedRoute[];
   readonly policies: readonly ToolPolicy[];
   readonly limits: Limits;
   readonly budget?: Budget;
@@ -45,11 +45,13 @@ export interface ResolvedAgent {
   readonly knowledge: KnowledgeSource;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
+  /** The form of the answer: of completion `text` with an output schema. */
+  readonly answer?: Tool;
   readonly instructions: AgentDefinition['instructions'];
   readonly contextSchema: AgentDefinition['context'];
   readonly guardrails: AgentDefinition['guardrails'];
   /** The whole system prompt with these instructions, for a run that ends in this way. */
-  readonly systemWith: (instructions: string, completion: Completion) => string;
+  readonly systemWith: (instructions: string, form: EndForm) => string;
   readonly tools: readonly ToolSpec[];
   /** A tool that a run has, of an MCP server that does not list it now. */
   readonly absentTool: (name: string) => Tool | undefined;
@@ -61,21 +63,25 @@ export interface AgentCatalog {
   readonly providers: ReadonlyMap<string, Provider>;
 }
 
-/** Default limit of one reply in tokens (ADR 0009). */
-const defaultMaxOutputTokens = 8_192;
-
 const completionText: { readonly [Mode in Completion]: string } = {
   text: 'When the task is done, answer with plain text and call no tool: that ends the run.',
   tool: 'Work by calling tools. When the task is done, call complete_task alone: only that ends the run. Call ask_user only for what you cannot find out yourself.',
 };
 
+/** How a run of this agent ends, in words: also for models whose vendor enforces the form of the answer. */
+function endText({ completion, answer }: EndForm): string {
+  return answer === undefined
+    ? completionText[completion]
+    : `When the task is done, answer with one JSON object of this JSON Schema, without any other text, and call no tool: that ends the run.\n${JSON.stringify(answer.inputSchema)}`;
+}
+
 function systemPrompt(
   instructions: string,
-  completion: Completion,
+  form: EndForm,
   readsOutputs: boolean,
   missing: readonly string[],
 ): string {
-  const parts = [instructions.trim(), completionText[completion]];
+  const parts = [instructions.trim(), endText(form)];
   if (readsOutputs) parts.push(fenceExplanation);
   if (missing.length > 0)
     parts.push(
@@ -83,6 +89,9 @@ function systemPrompt(
     );
   return parts.join('\n\n');
 }
+
+/** How a run ends. */
+type EndForm = Pick<ResolvedAgent, 'completion' | 'answer'>;
 
 /** The tools of a run as the model knows them: those of the agent that acts, and those by which the run ends. */
 export function toolSpecs(
@@ -114,45 +123,9 @@ function toolPolicy(tool: Tool): ToolPolicy {
 }
 
 /** What agents are resolved with. */
-interface CatalogParts {
-  readonly providers: ReadonlyMap<string, Provider>;
-  readonly prices: PriceTable;
-  readonly windows: WindowTable;
+interface CatalogParts extends RouteParts {
   /** Names of the agents that runs are handed to: their transcripts hold outputs of other agents' tools. */
   readonly takers: ReadonlySet<string>;
-}
-
-function resolveRoute(
-  agent: string,
-  route: RouteDefinition,
-  { providers, prices, windows }: CatalogParts,
-): RouteConfig {
-  const where = `Agent "${agent}", route "${route.provider}/${route.model}"`;
-  const provider = providers.get(route.provider);
-  if (provider === undefined)
-    throw new UserError(
-      `${where}: no provider is called "${route.provider}"; this worker has ${[...providers.keys()].join(', ') || 'none'}. Give createActivities that provider, or change the chain.`,
-    );
-  const problem = provider.problem();
-  if (problem !== undefined) throw new UserError(`${where}: ${problem}`);
-  const windowTokens = route.windowTokens ?? windowOf(route.provider, route.model, windows);
-  if (windowTokens === undefined)
-    throw new UserError(
-      `${where}: the context window of this model is not known; set windowTokens on the route, or give createActivities a row of windows.`,
-    );
-  const price =
-    route.prices === undefined
-      ? priceOf(route.provider, route.model, prices)
-      : checkPrices(`${where}, prices`, route.prices);
-  return {
-    provider: route.provider,
-    model: route.model,
-    toolProtocol: route.toolProtocol ?? 'native',
-    maxOutputTokens: route.maxOutputTokens ?? defaultMaxOutputTokens,
-    windowTokens,
-    ...(route.onRefusedRequest === 'end-run' ? { onRefusedRequest: 'end-run' } : {}),
-    ...defined({ temperature: route.temperature, thinkingMs: route.thinkingMs, price }),
-  };
 }
 
 /** What an agent says of its tools, which changes when one of its MCP servers lists others. */
@@ -164,11 +137,12 @@ type ToolsNow = Pick<
 /** Follows an agent's tools. Errors: as `toolsByName`, with the first reading. */
 function toolsNow(
   definition: AgentDefinition,
-  completion: Completion,
+  form: EndForm,
   { takers }: CatalogParts,
 ): () => ToolsNow {
   const readsOutputs = definition.tools.length > 0 || takers.has(definition.name);
   const live = liveTools(definition.tools);
+  const { completion } = form;
   const coreTools = completion === 'tool' ? [completeTaskSpec(definition.output), askUserSpec] : [];
   const warned = new Set<string>();
   let known: { readonly of: readonly unknown[]; readonly now: ToolsNow } | undefined;
@@ -201,12 +175,10 @@ function toolsNow(
 
 function resolveAgent(definition: AgentDefinition, parts: CatalogParts): ResolvedAgent {
   checkAgentShape(definition);
-  const { name, completion = 'text', approvals, questions } = definition;
+  const { name, completion = 'text', output, approvals, questions } = definition;
   const where = `Agent "${name}"`;
-  if (definition.output !== undefined && completion === 'text')
-    throw new UserError(
-      `${where} has an output schema but completion "text"; set completion: "tool".`,
-    );
+  const answer =
+    completion === 'text' && output !== undefined ? answerSpec(where, output) : undefined;
   if (definition.context === undefined)
     for (const tool of definition.tools)
       if ('contextProblem' in tool)
@@ -217,7 +189,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
   const budget = definition.budget && checkBudget(where, definition.budget);
   checkPriced(where, budget, chain);
   checkGuardrailNames(where, definition.guardrails);
-  const now = toolsNow(definition, completion, parts);
+  const now = toolsNow(definition, defined({ completion, answer }), parts);
   const iterations =
     completion === 'tool' ? { maxIterations: defaultToolCompletionIterations } : {};
   return {
@@ -232,7 +204,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
       ...iterations,
       ...definition.limits,
     }),
-    ...defined({ budget }),
+    ...defined({ budget, answer }),
     approvals: approvals && checkDecisionPolicy(`${where}: approvals`, approvals),
     questions: questions && checkDecisionPolicy(`${where}: questions`, questions),
     compaction: checkCompaction(where, {

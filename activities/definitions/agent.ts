@@ -7,21 +7,24 @@ import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import type { PriceDefinition } from '../models/model-tables';
+import type { ModelSettings } from '../providers/settings/model-settings';
 import type { AgentType } from '../../workflows/core/typed-agent';
 import type { AnyTool, ApprovalContext, RunContext, ToolSource } from '../tools/tool';
 import type { Guardrails } from './guardrail';
 
 /** One route of a chain, as people write it. */
-export interface RouteDefinition {
+export interface RouteDefinition extends ModelSettings {
   readonly provider: string;
   readonly model: string;
   /** `text` for models without native tool calls. Default `native`. */
   readonly toolProtocol?: 'native' | 'text';
-  /** Default 8,192. */
+  /**
+   * Limit of one reply in tokens, its reasoning included. Default 8,192, beside a budget of reasoning if there is one; 32,768, but
+   * at most a quarter of the window, with an effort of `medium` or more.
+   */
   readonly maxOutputTokens?: number;
   /** Context window in tokens; needed for models that the window table does not know. */
   readonly windowTokens?: number;
-  readonly temperature?: number;
   /**
    * What happens if the vendor refuses the request itself (`format`, `content_filter`): by default the next provider of the
    * chain is asked once. `end-run` is for content that must not go to another vendor. Default `ask-next-provider`.
@@ -98,7 +101,10 @@ export interface AgentDefinition<
   readonly guardrails?: Guardrails<z.output<Context>, z.output<Output>>;
   /** Default `text`. */
   readonly completion?: Completion;
-  /** For completion `tool`: schema of `complete_task`'s `result`. */
+  /**
+   * Schema of the run's output. Completion `tool`: of `complete_task`'s `result`. Completion `text`: of the answer, which is one JSON
+   * object. Where the vendor can, it enforces the form; in any case it is checked here, and the model corrects what does not fit.
+   */
   readonly output?: Output;
   readonly limits?: Partial<Limits>;
   /** What each run may spend, its subagents included. A run's own budget replaces it, field by field. */

@@ -1,6 +1,8 @@
 /** Checks definitions at run time, for authors who write plain JavaScript: a misspelled `approval` must not pass. */
 import { z } from 'zod';
 import { UserError } from '../lifecycle/user-error';
+import type { ModelSettings } from '../providers/settings/model-settings';
+import { promptCaches, reasoningEfforts, serviceTiers } from '../providers/settings/model-settings';
 import { timer } from './check-limits';
 
 const text = z.string({ error: 'give a text' });
@@ -51,13 +53,38 @@ const toolShape = z.strictObject({
   probe: fn('a function').optional(),
 });
 
+const reasoningShape = z.union([
+  z.strictObject({ effort: z.enum(reasoningEfforts) }),
+  z.strictObject({ budgetTokens: z.int().min(1_024) }),
+]);
+const reasoning = z.custom(
+  (value) => reasoningShape.safeParse(value).success,
+  `give { effort: 'high' } or another of ${reasoningEfforts.join(', ')}, or { budgetTokens } of at least 1024`,
+);
+
+/** Fields of `ModelSettings`; what a provider takes of them is checked when the worker starts. */
+const settingShapes = {
+  reasoning: reasoning.optional(),
+  temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
+  topP: z.number({ error: 'give a number above 0, at most 1' }).gt(0).max(1).optional(),
+  stopSequences: z
+    .array(z.string().min(1, 'give a text that is not empty'), { error: 'give an array of texts' })
+    .min(1, 'give at least one text, or leave it out')
+    .optional(),
+  serviceTier: oneOf(...serviceTiers).optional(),
+  parallelToolCalls: z.boolean({ error: 'give true or false' }).optional(),
+  promptCache: oneOf(...promptCaches).optional(),
+  extraBody: z.record(z.string(), z.json(), { error: 'give an object of JSON values' }).optional(),
+  extraHeaders: z.record(z.string(), z.string(), { error: 'give an object of texts' }).optional(),
+} satisfies Readonly<Record<keyof ModelSettings, z.ZodType>>;
+
 const routeShape = z.strictObject({
   provider: text,
   model: filledText,
   toolProtocol: oneOf('native', 'text').optional(),
   maxOutputTokens: tokens,
   windowTokens: tokens,
-  temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
+  ...settingShapes,
   onRefusedRequest: oneOf('ask-next-provider', 'end-run').optional(),
   thinkingMs: timer.optional(),
   prices: anything,

@@ -18,6 +18,8 @@ export interface RunConfig extends Pick<
   readonly agent: string;
   /** Instructions for the model. */
   readonly system: string;
+  /** JSON Schema of the answer: of completion `text` with an output schema. */
+  readonly answer?: JsonObject | undefined;
   readonly workspace?: string | undefined;
   /** Absent = `default`. */
   readonly tenant?: string | undefined;
@@ -47,7 +49,7 @@ const routeSchema = z.object({
   toolProtocol: z.enum(['native', 'text']),
   maxOutputTokens: z.number(),
   windowTokens: z.number(),
-  temperature: z.number().exactOptional(),
+  settings: z.record(z.string(), z.unknown()).exactOptional(),
   onRefusedRequest: z.literal('end-run').exactOptional(),
   thinkingMs: z.number().exactOptional(),
   price: priceSchema.exactOptional(),
@@ -65,6 +67,7 @@ const configSchema = z.object({
     }),
   ),
   completion: z.enum(['text', 'tool']),
+  answer: z.record(z.string(), z.json()).optional(),
   chain: z.array(routeSchema),
   limits: z.record(z.string(), z.unknown()),
   compaction: z.record(z.string(), z.unknown()).optional(),

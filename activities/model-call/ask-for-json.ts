@@ -4,13 +4,15 @@ import { Context } from '@temporalio/activity';
 import type { z } from 'zod';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
-import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
+import type { ResolvedRoute } from '../definitions/resolve-route';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import { measureText } from '../measure/measure-request';
 import type { ModelReply, ModelRequest, OutputSchema, Provider } from '../providers/provider';
+import { isReasoningModel } from '../models/model-traits';
+import { accountSettings } from '../providers/settings/model-settings';
 import type { Store } from '../stores/store';
 import { objectsInText } from '../untrusted/json-in-text';
 import type { PaidRequest } from './allowance';
@@ -35,12 +37,14 @@ export interface WantedAnswer<Answer> {
 export interface JsonQuestion<Answer> extends WantedAnswer<Answer> {
   readonly store: Store;
   readonly provider: Provider;
-  readonly route: RouteConfig;
+  readonly route: ResolvedRoute;
   readonly limits: Limits;
   readonly prompt: string;
   readonly maxOutputTokens: number;
   readonly timeoutMs: number;
   readonly retries: number;
+  /** The route has refused to enforce the form of a reply. */
+  readonly unstructured?: true | undefined;
   /** The answer, if it is there already: then nothing is sent. */
   readonly known?: () => Promise<Answer | undefined>;
   /** Meters each request, and reports it in heartbeats. */
@@ -52,13 +56,35 @@ export interface JsonQuestion<Answer> extends WantedAnswer<Answer> {
 /** The answer, or why there is none. */
 export type JsonReply<Answer> = { readonly answer: Answer } | { readonly problem: string };
 
+/** Tokens for the thoughts before an answer of a fixed form: on OpenAI's APIs the output limit counts them too (ADR 0026). */
+const thinkingRoomTokens = 2_000;
+
 function paidRequest(question: JsonQuestion<unknown>): PaidRequest {
-  const { route, system, prompt, output } = question;
+  const { provider, route, system, prompt, output } = question;
+  const isOpenAi = provider.wire === 'responses' || provider.wire === 'chat';
+  const mayThink = isOpenAi && isReasoningModel(route.model);
+  const room = output !== undefined && mayThink ? thinkingRoomTokens : 0;
   const asked = [system, prompt, JSON.stringify(output?.schema)].join('\n');
   return {
     measure: measureText(asked),
     price: route.price,
-    maxOutputTokens: Math.min(question.maxOutputTokens, route.maxOutputTokens),
+    maxOutputTokens: Math.min(question.maxOutputTokens + room, route.maxOutputTokens),
+  };
+}
+
+function requestOf(
+  { route, system, prompt, output }: JsonQuestion<unknown>,
+  maxOutputTokens: number,
+  isStructured: boolean,
+): ModelRequest {
+  return {
+    model: route.model,
+    system,
+    messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
+    tools: [],
+    maxOutputTokens,
+    settings: { ...accountSettings(route.settings ?? {}), temperature },
+    ...(isStructured && output !== undefined ? { output } : {}),
   };
 }
 
@@ -68,20 +94,12 @@ async function sendWithRetries(
   signal: AbortSignal,
   retries: number,
 ): Promise<ModelReply> {
-  const { provider, limits, route, system, prompt, output, attempting } = question;
+  const { provider, limits, route, attempting } = question;
   const { meter } = attempting;
   const paid = paidRequest(question);
-  let isStructured = output !== undefined && route.toolProtocol === 'native';
+  let isStructured = question.unstructured !== true && route.toolProtocol === 'native';
   for (let failures = 0; ; failures += 1) {
-    const request: ModelRequest = {
-      model: route.model,
-      system,
-      messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
-      tools: [],
-      maxOutputTokens: meter.admit(paid),
-      temperature,
-      ...(isStructured && output !== undefined ? { output } : {}),
-    };
+    const request = requestOf(question, meter.admit(paid), isStructured);
     beat(attempting);
     try {
       const reply = await provider.send(request, {
@@ -100,7 +118,7 @@ async function sendWithRetries(
       const failure = failureOf(provider, thrown);
       meter.chargeBroken(signal.aborted ? undefined : failure);
       // Older models and servers do not know the format; the prompt asks for it too.
-      const isUnknownFormat = failure.code === 'format' && isStructured;
+      const isUnknownFormat = failure.structure !== undefined && isStructured;
       if (isUnknownFormat) isStructured = false;
       const decision = isUnknownFormat
         ? ({ type: 'retry', delayMs: 0 } as const)

@@ -8,14 +8,16 @@ import { parseTextProtocolReply } from '../providers/request/text-tool-protocol'
 import { endsOpen } from '../providers/request/vendor-blocks';
 import { writtenCall } from '../providers/request/written-call';
 import { wellFormedText } from '../providers/request/well-formed';
-import { defined } from '../../workflows/core/json';
+import type { JsonObject } from '../../workflows/core/json';
+import { defined, without } from '../../workflows/core/json';
+import { formedAnswer } from './formed-answer';
 import { shownToolName } from '../../workflows/core/errors/recovery-message';
 import { agentError } from '../untrusted/agent-error';
 import { boundBytes, sanitizeText, visibleText } from '../untrusted/sanitizer';
 import type { StoreBatch } from '../stores/store';
 import { replyText } from './reply-text';
 import type { TakenCall } from './tool-call-intake';
-import { takeToolCalls } from './tool-call-intake';
+import { redactedInput, takeToolCalls } from './tool-call-intake';
 import type { ToolsOfRun } from '../tool-call/tool-of-run';
 
 /** A reply and its place. */
@@ -27,6 +29,8 @@ export interface ReplyArrival {
   readonly isTextProtocol: boolean;
   /** A reply without a tool call is a mistake. */
   readonly requireCall: boolean;
+  /** An answer must be one JSON object that fits the agent's output schema. */
+  readonly hasForm: boolean;
   /** Tokens that the reply could have. */
   readonly maxOutputTokens: number;
 }
@@ -34,6 +38,8 @@ export interface ReplyArrival {
 /** A reply after its text was read for calls. */
 interface ReadReply extends ModelReply {
   readonly error?: AgentError;
+  /** What an answer with a form says. */
+  readonly output?: JsonObject;
   /** The mistake is a call written as text on a route with native calls. */
   readonly wroteCall?: true;
 }
@@ -95,6 +101,22 @@ function cutCall(
 function cutReply(reply: ModelReply, name: string, maxOutputTokens: number): ReadReply {
   const message = `The reply was cut off at the output limit of ${maxOutputTokens} tokens, within the arguments of ${shownToolName(name)}. The call is incomplete and was not run.`;
   return { ...mistaken(reply, { code: 'output_truncated', message }), stopReason: 'truncated' };
+}
+
+/** An answer, if it has its form; else what the reply is without one. */
+async function readAnswer(read: ReadReply, definition: ToolsOfRun): Promise<ReadReply> {
+  const text = replyText(read);
+  if (read.stopReason !== 'end' || read.toolCalls.length > 0 || text === '') return read;
+  const answer = formedAnswer(text, definition);
+  if (answer.ok) {
+    const output = await redactedInput(JSON.stringify(answer.value));
+    // What looks like a call in it is a part of the answer.
+    return { ...without(without(read, 'error'), 'wroteCall'), output };
+  }
+  if (read.error !== undefined) return read;
+  const { problems, hint } = answer;
+  const message = problems.join('; ');
+  return mistaken(read, { code: 'invalid_answer', message, ...defined({ hint }) });
 }
 
 function readReply(
@@ -189,7 +211,8 @@ export async function takeReply(
 ): Promise<CallModelResult> {
   const { headBefore, vendor } = arrival;
   const tools = definition.config.tools.map(({ name }) => name);
-  const reply = readReply(arrival.reply, arrival, tools);
+  const read = readReply(arrival.reply, arrival, tools);
+  const reply = arrival.hasForm ? await readAnswer(read, definition) : read;
   const runs = reply.stopReason === 'end' || reply.stopReason === 'tool-use';
   const calls = runs ? await takeToolCalls(batch, definition, reply.toolCalls, input) : [];
   const kept = keptMessage(reply, calls, vendor);
@@ -201,7 +224,7 @@ export async function takeReply(
     head,
     stopReason: reply.stopReason,
     toolCalls: calls.map(({ proposed }) => proposed),
-    ...defined({ error: reply.error, wroteCall: reply.wroteCall }),
+    ...defined({ error: reply.error, wroteCall: reply.wroteCall, output: reply.output }),
     ...(kept !== undefined && endsOpen([kept], vendor) ? { isOpen: true as const } : {}),
     textPreview: sanitizeText(text, { maxChars: previewChars }),
     ...(calls.length === 0 && text !== '' ? { answer: await answerOf(text) } : {}),

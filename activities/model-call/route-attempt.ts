@@ -10,6 +10,7 @@ import { routeName } from '../../workflows/core/failover/provider-health';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
+import type { ResolvedRoute } from '../definitions/resolve-route';
 import { interruption, withHeartbeat } from '../lifecycle/activity-lifecycle';
 import { beginDeadline } from '../lifecycle/deadline';
 import { defined } from '../../workflows/core/json';
@@ -51,7 +52,7 @@ export function providerOf(deps: ActivityDeps, name: string): Provider {
 export function routeOf(
   { config }: RunDefinition,
   { routeIndex }: { readonly routeIndex: number },
-): RouteConfig {
+): ResolvedRoute {
   const route = config.chain[routeIndex];
   if (route !== undefined) return route;
   throw new InfraException({
@@ -93,7 +94,7 @@ export function tooManyLost(
 export interface OpenRoute {
   readonly store: Store;
   readonly provider: Provider;
-  readonly route: RouteConfig;
+  readonly route: ResolvedRoute;
   readonly call: RouteCall;
   /** 0 for a probe: the next prober retries. */
   readonly retries: number;

@@ -19,6 +19,7 @@ import { argumentsForPeople } from '../untrusted/arguments-for-people';
 import { sanitizeText, withoutSecretsInPieces } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { canonicalJson } from '../stores/content-hash';
+import { hasResult } from '../tools/built-in-tools';
 import { editedFileOf } from '../tools/edits-file';
 import { isJsonObject } from '../tools/input-schema';
 import { onlyNearestName } from '../tools/nearest-name';
@@ -26,6 +27,7 @@ import type { ToolsOfRun } from '../tool-call/tool-of-run';
 import { refHint } from '../tool-call/stored-outputs';
 import { refusedInputHint, runContextOf, toolOfRun } from '../tool-call/tool-of-run';
 import type { ApprovalContext, Tool } from '../tools/tool';
+import { withoutNullsOf } from './formed-answer';
 
 /** Longest name of an unknown tool that the transcript keeps, as every vendor accepts it. */
 const wireNameChars = 64;
@@ -142,10 +144,28 @@ function checkCall(
     const message = 'The input names no stored output of this conversation.';
     return { tool, input, error: error('invalid_params', message, toRead) };
   }
+  return checkedInput(
+    definition,
+    tool,
+    hasResult(tool) ? withoutNullsOf(tool, input) : input,
+    context,
+  );
+}
+
+function checkedInput(
+  definition: ToolsOfRun,
+  tool: Tool,
+  input: JsonObject,
+  context: ApprovalContext,
+): CheckedCall {
   const checked = tool.parse(input);
   if (checked.ok) return { tool, input, needsApproval: tool.needsApproval(checked.value, context) };
   const hint = refusedInputHint(definition, tool, checked.hint);
-  return { tool, input, error: error('invalid_params', checked.problems.join('; '), hint) };
+  const error = agentError('invalid_params', checked.problems.join('; '), {
+    hint,
+    toolName: tool.name,
+  });
+  return { tool, input, error };
 }
 
 /** A name that every wire accepts, for a call to a tool that does not exist. */

@@ -2,17 +2,55 @@
 import { providerFailure } from './failure/provider-failure';
 import { rememberSecret } from '../untrusted/known-secrets';
 import type { Provider } from './provider';
+import type { ObservedFetch } from './stream/observed-fetch';
+import type { SettingRules } from './settings/setting-rules';
+import { settingsProblem } from './settings/setting-rules';
+
+/** Options of the SDKs: their own limit must never be the first to fire, and they neither retry nor log. */
+export const sdkOptions = { timeout: 2 ** 31 - 1, maxRetries: 0, logLevel: 'off' } as const;
+
+/**
+ * Makes the vendor's SDK client of one request, for an account at a cloud: `new AzureOpenAI({ ...options, … })`,
+ * `new AnthropicBedrock({ ...options, … })`, `new AnthropicVertex({ ...options, … })`. The client knows the address and signs the
+ * request; it must use these options, so that the request is sent once and its answer is bounded. @experimental
+ */
+export type AccountClient = (
+  options: typeof sdkOptions & { readonly fetch: ObservedFetch['fetch'] },
+) => {
+  post(path: string, options: object): PromiseLike<unknown>;
+};
+
+/** Sends a request through a client. Errors: those of the SDK; `TypeError` if the client does not stream. */
+export async function streamed(
+  client: ReturnType<AccountClient>,
+  path: string,
+  request: {
+    readonly body: object;
+    readonly signal: AbortSignal;
+    readonly headers: Readonly<Record<string, string>>;
+  },
+): Promise<AsyncIterable<unknown>> {
+  const events = await client.post(path, { ...request, stream: true });
+  // The SDKs type only what a caller asks for.
+  return events as AsyncIterable<unknown>;
+}
 
 /** Which server a provider reaches, and as whom. */
 export interface ProviderSetup extends Required<Pick<Provider, 'name' | 'vendor' | 'wire'>> {
   readonly apiKey: string;
   readonly baseUrl: string;
+  /** What the author gave of an account; absent: the vendor's own API, or a server that speaks it. */
+  readonly account?: { readonly client: unknown; readonly baseUrl: string | undefined } | undefined;
   /** False for local servers that take any key. */
   readonly needsKey: boolean;
 }
 
-/** A provider that sends its requests with `send`. */
-export function httpProvider(setup: ProviderSetup, send: Provider['send']): Provider {
+/** A provider that sends its requests with `send`, and maps the settings of its routes by these rules. */
+export function httpProvider(
+  setup: ProviderSetup,
+  rulesOf: (model: string) => SettingRules,
+  send: Provider['send'],
+): Provider {
   const { name, vendor, wire, apiKey } = setup;
   rememberSecret(apiKey);
   return {
@@ -20,18 +58,29 @@ export function httpProvider(setup: ProviderSetup, send: Provider['send']): Prov
     vendor,
     wire,
     problem: () => setupProblem(setup),
+    routeProblem: (model, settings) => settingsProblem(settings, rulesOf(model)),
     send,
     classifyError: (thrown) => providerFailure(thrown, { route: name, apiKey }),
   };
 }
 
-/** Options of the SDKs: their own limit must never be the first to fire, and they neither retry nor log. */
-export const sdkOptions = { timeout: 2 ** 31 - 1, maxRetries: 0, logLevel: 'off' } as const;
+function accountProblem(
+  name: string,
+  { client, baseUrl }: NonNullable<ProviderSetup['account']>,
+): string | undefined {
+  if (typeof client !== 'function')
+    return `Provider "${name}" has a \`client\` that is not a function. Give one that makes a client: (options) => new AzureOpenAI({ ...options, … }).`;
+  if (baseUrl !== undefined)
+    return `Provider "${name}" has both \`client\` and \`baseUrl\`. Give the address to the client that \`client\` makes.`;
+  return undefined;
+}
 
 /** What is wrong and how to correct it, or undefined. Contract: the text never contains the key. */
-function setupProblem({ name, apiKey, baseUrl, needsKey }: ProviderSetup): string | undefined {
+function setupProblem(setup: ProviderSetup): string | undefined {
+  const { name, apiKey, baseUrl, needsKey, account } = setup;
   if (!/^[a-z0-9][a-z0-9._-]*$/i.test(name))
     return `Provider name "${name}" must be letters, digits, "-", "_" and "." only, as it becomes part of route names.`;
+  if (account !== undefined) return accountProblem(name, account);
   if (needsKey && apiKey.trim() === '')
     return `Provider "${name}" has no API key. Pass \`apiKey\`, or set the provider's key variable for the worker.`;
   if (/[^\x21-\x7e]/.test(apiKey))

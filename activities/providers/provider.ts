@@ -4,6 +4,7 @@ import type { JsonObject } from '../../workflows/core/json';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type { StopReason } from '../../workflows/core/model-call/ports';
 import type { Usage } from '../../workflows/core/budget/spend';
+import type { ModelSettings } from './settings/model-settings';
 
 /** A tool as it is described to the model. */
 export interface ToolSpec {
@@ -11,6 +12,8 @@ export interface ToolSpec {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly inputSchema: JsonObject;
+  /** The vendor enforces the schema if its API can: the arguments are the run's output. */
+  readonly strict?: true;
 }
 
 /** One model call, independent of the vendor. */
@@ -24,18 +27,21 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   /** The same for all calls of a run; vendors use it to find the cached prompt. */
   readonly cacheKey?: string;
+  /** Limit of the whole reply, its reasoning included. */
   readonly maxOutputTokens: number;
-  readonly temperature?: number;
+  /** Of the route. What the provider cannot send is left out: it was refused when the worker started. */
+  readonly settings?: ModelSettings;
   /** What the server has shown, by a refusal, about the thoughts that go back to it. */
   readonly thoughts?: ThoughtReplay;
   /** The form that the reply's text must have; the vendor enforces it if its API can. */
   readonly output?: OutputSchema;
 }
 
-/** A form of a reply: the JSON Schema of a closed object whose properties are all required, as vendors demand. */
+/** A form of a reply. */
 export interface OutputSchema {
   /** Matches `^[a-zA-Z0-9_-]{1,64}$`. */
   readonly name: string;
+  /** JSON Schema of an object. What a vendor cannot enforce of it is left to whoever reads the reply. */
   readonly schema: JsonObject;
 }
 
@@ -113,6 +119,12 @@ export interface Provider {
   readonly wire?: ProviderWire;
   /** Checks the configuration when the worker starts. Returns what is wrong (a missing key, a bad URL) and how to correct it. */
   problem(): string | undefined;
+  /**
+   * Checks the settings of a route when the worker starts. Returns those that its requests cannot carry, each with its value and how
+   * to correct it. Absent: the provider takes no settings.
+   * @internal
+   */
+  routeProblem?(model: string, settings: ModelSettings): string | undefined;
   /**
    * Sends one request and reads the stream to its closing event. Sends exactly one HTTP request (no SDK retries).
    *

@@ -10,6 +10,7 @@ import { fenceToolOutput } from '../../activities/untrusted/fence';
 import { createActivities } from '../../activities/index';
 import { defineTool } from '../../activities/tools/define-tool';
 import { scriptedProvider } from '../../testing/scripted-provider';
+import type { ModelSettings } from '../../activities/providers/settings/model-settings';
 import type { Message } from '../../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../../workflows/core/recovery/ports';
 import type {
@@ -104,6 +105,8 @@ interface Planned {
   readonly prompt: string;
   readonly system: string | undefined;
   readonly maxOutputTokens: number | undefined;
+  readonly settings: ModelSettings | undefined;
+  readonly hasForm: boolean;
 }
 
 async function planned(
@@ -120,7 +123,7 @@ async function planned(
     confidence: 0.9,
   };
   const text = JSON.stringify(answer ?? plannedAction);
-  const provider = scriptedProvider('scripted', [{ text }]);
+  const provider = { ...scriptedProvider('scripted', [{ text }]), routeProblem: () => undefined };
   const activities = createActivities({
     store: stored.store,
     providers: [provider],
@@ -128,7 +131,12 @@ async function planned(
       {
         name: 'saver',
         instructions: 'You save.',
-        chain: [{ provider: 'scripted', model: 'm', windowTokens: 50_000 }],
+        chain: [
+          {
+            ...{ provider: 'scripted', model: 'm', windowTokens: 50_000 },
+            ...{ serviceTier: 'flex', reasoning: { effort: 'high' }, topP: 0.5 },
+          },
+        ],
         tools: [save],
       },
     ],
@@ -140,6 +148,8 @@ async function planned(
     goal: 'Save it.',
     workspace,
   });
+  // Only activities read the settings; the run's history need not hold them.
+  expect(snapshot.chain[0]).not.toHaveProperty('settings');
   const input: PlanRecoveryInput = {
     storeId: snapshot.storeId,
     definition: snapshot.definition,
@@ -167,6 +177,8 @@ async function planned(
     prompt: block?.type === 'text' ? block.text : '',
     system: request?.system,
     maxOutputTokens: request?.maxOutputTokens,
+    settings: request?.settings,
+    hasForm: request?.output !== undefined,
   };
 }
 
@@ -176,6 +188,14 @@ test('a planned call meets the approval rule and the guard of edits in the works
   expect(inside.plan.call).not.toHaveProperty('approvalDigest');
   const outside = await planned({ path: '../../etc/passwd' });
   expect(outside.plan.call).toHaveProperty('approvalDigest');
+});
+
+test("a plan is asked for in the route's tier, with a sampling and a form of its own", async () => {
+  const { settings, hasForm } = await planned({ path: 'a' });
+  expect(settings).toEqual({ serviceTier: 'flex', temperature: 0.2 });
+  expect(hasForm).toBe(true);
+  // A route of this run has refused a form before.
+  expect(await planned({ path: 'a' }, { unstructured: true })).toMatchObject({ hasForm: false });
 });
 
 test('the worker logs every plan, and never its arguments', async () => {

@@ -112,6 +112,7 @@ test('a call that the vendor could not read is told to the model, and the words 
       vendor: 'gemini',
       isTextProtocol: false,
       requireCall: false,
+      hasForm: false,
       maxOutputTokens: 1_024,
     },
   );
@@ -150,6 +151,7 @@ describe('a call in the text of a reply', () => {
         vendor: 'v',
         isTextProtocol: false,
         requireCall: false,
+        hasForm: false,
         maxOutputTokens: 1_024,
         ...arrival,
       },

@@ -7,6 +7,7 @@ import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summarizeTicket } from '../../examples/existing-worker';
 import { refundByMcp } from '../../examples/mcp-tools';
 import { askTheWriter } from '../../examples/subagents';
+import { sortTicket } from '../../examples/vendor-settings';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
 import { reply } from '../../testing/index';
@@ -77,6 +78,15 @@ test('mcp-tools: refunds once by an MCP server, after a look at its policy and a
   expect(refunds).toEqual(['A-17: 80 euros']);
   expect(contents.at(-1)).toContain('Refunds are possible for 30 days.');
   expect(contents[0]).not.toContain('delete_customer');
+});
+
+test('vendor-settings: the second route answers, at a cloud, in the form that was asked for', async () => {
+  const result = await onTestServer(sortTicket);
+  expect(result).toMatchObject({
+    status: 'completed',
+    output: { topic: 'billing', summary: 'Charged twice for A-17.', order: 'A-17' },
+    report: { failovers: 1 },
+  });
 });
 
 test('subagents: two researchers work side by side under the budget of the run above', async () => {

@@ -46,7 +46,7 @@ function firstRequest(tools: readonly Tool[], completion: Completion): Sent {
   );
   const agent = agents.get('clerk');
   if (agent === undefined) throw new Error('the agent is in its catalog');
-  const config = { ...agent, system: agent.systemWith(instructions, completion) };
+  const config = { ...agent, system: agent.systemWith(instructions, { completion }) };
   const definition = { agent, config } as unknown as RunDefinition;
   return offered(definition, [userMessage('Book room 12.')]).config;
 }

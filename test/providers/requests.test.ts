@@ -28,6 +28,13 @@ const assistant = (
 const call = (toolCallId: string) =>
   ({ type: 'tool-call', toolCallId, name: 'read_file', input: { path: toolCallId } }) as const;
 
+/** A model with a fixed budget for its thoughts. */
+const budgeted = {
+  model: 'claude-sonnet-4-5',
+  maxOutputTokens: 4_096,
+  settings: { reasoning: { budgetTokens: 2_000 } },
+} as const;
+
 const results = (...ids: readonly string[]): Message => ({
   role: 'tool',
   results: ids.map((toolCallId) => ({
@@ -170,21 +177,21 @@ describe('a request on the wire anthropic', () => {
         call('a'),
       ],
       'anthropic',
-      'claude-opus-5-5-20260901',
+      'claude-sonnet-4-5-20250929',
     );
     const body = anthropicRequest(
-      requestFor('anthropic', { messages: [userMessage('a'), own, results('a')] }),
-      { vendor: 'anthropic', thinking: { type: 'enabled', budgetTokens: 2_000 } },
+      requestFor('anthropic', { messages: [userMessage('a'), own, results('a')], ...budgeted }),
+      { vendor: 'anthropic' },
     );
     expect(JSON.stringify(body)).toContain('"thinking":"hm"');
-    expect(body).toMatchObject({ max_tokens: 3_024, thinking: { budget_tokens: 2_000 } });
+    expect(body).toMatchObject({ max_tokens: 4_096, thinking: { budget_tokens: 2_000 } });
   });
 
   it('does without a thinking budget where the turn that goes on was made elsewhere', () => {
     const foreign = assistant([call('a')], 'openai', 'gpt-5');
     const body = anthropicRequest(
-      requestFor('anthropic', { messages: [userMessage('a'), foreign, results('a')] }),
-      { vendor: 'anthropic', thinking: { type: 'enabled', budgetTokens: 2_000 } },
+      requestFor('anthropic', { messages: [userMessage('a'), foreign, results('a')], ...budgeted }),
+      { vendor: 'anthropic' },
     );
     expect(body).not.toHaveProperty('thinking');
   });
@@ -234,7 +241,7 @@ describe("a request on OpenAI's wires", () => {
     ['gpt-5', false],
     ['o3', false],
   ])('sends a temperature to %s: %s', (model, isSent) => {
-    const request = requestFor('responses', { model, temperature: 0.2 });
+    const request = requestFor('responses', { model, settings: { temperature: 0.2 } });
     expect('temperature' in responsesRequest(request, 'openai')).toBe(isSent);
     expect('include' in responsesRequest(request, 'openai')).toBe(!isSent);
     expect('temperature' in chatRequest(request, 'openai', chatDialects.openai)).toBe(isSent);

@@ -20,14 +20,17 @@ const work = defineTool({
 
 /** A model of each kind on the wire: fixed, adaptive and preserved thinking on Anthropic's, both of OpenAI's, two behind a router. */
 const routes = [
-  ['anthropic', 'claude-sonnet-4-5'],
-  ['anthropic', 'claude-sonnet-5'],
-  ['anthropic', 'claude-opus-5-5'],
-  ['openai', 'gpt-5'],
-  ['chat', 'gpt-5'],
-  ['openrouter', 'anthropic/claude-opus-5-5'],
-  ['openrouter', 'google/gemini-3.1-pro'],
+  ['anthropic', 'claude-sonnet-4-5', { budgetTokens: 2_048 }],
+  ['anthropic', 'claude-sonnet-5', { effort: 'high' }],
+  ['anthropic', 'claude-opus-5-5', { effort: 'low' }],
+  ['openai', 'gpt-5', { effort: 'high' }],
+  ['chat', 'gpt-5', { effort: 'minimal' }],
+  ['openrouter', 'anthropic/claude-opus-5-5', { budgetTokens: 2_048 }],
+  ['openrouter', 'google/gemini-3.1-pro', { effort: 'medium' }],
 ] as const;
+
+/** Where each wire says how much to reason. */
+const sentReasoning = /"(?:budget_tokens|max_tokens)":2048|"(?:effort|reasoning_effort)":"\w+"/;
 
 const agentOf = (provider: string, model: string): string =>
   `${provider}-${model}`.replace('/', '-');
@@ -35,11 +38,14 @@ const agentOf = (provider: string, model: string): string =>
 let world: AgentWorld;
 beforeAll(async () => {
   world = await startAgentWorld(
-    routes.map(([provider, model]) => ({
+    routes.map(([provider, model, reasoning]) => ({
       name: agentOf(provider, model),
       instructions: 'You work in steps.',
-      chain: [{ provider, model, windowTokens: 200_000 }],
+      chain: [
+        { provider, model, reasoning, windowTokens: 200_000, prices: { input: 1, output: 9 } },
+      ],
       tools: [work],
+      budget: { usd: 1 },
       limits: { maxIterations: 20, streamRetryBaseMs: 1 },
     })),
   );
@@ -108,6 +114,10 @@ test.each(routes)(
     const last = JSON.stringify(requests.at(-1)?.body);
     expect(last).not.toContain('A bad thought.');
     expect(last).not.toContain('A worse thought.');
+    // Only a turn that cannot begin with its own thought is sent without the budget.
+    const told = requests.filter(({ body }) => sentReasoning.test(JSON.stringify(body)));
+    const isFixed = provider === 'anthropic' && model === 'claude-sonnet-4-5';
+    expect(told.length).toBeGreaterThanOrEqual(isFixed ? 4 : 12);
     if (model.includes('claude')) expect(last).toContain('Thought 1.');
     if (provider === 'openrouter') expect(last).toContain('reasoning_details');
     world.emulator.assertDrained();

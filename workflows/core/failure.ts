@@ -28,6 +28,7 @@ export const recoveryInstructions = {
     'Your reply was cut off at the output token limit, so nothing of it was run. Write less at once, in smaller parts.',
   subagent_failed: 'The error was: {message}',
   guardrail: 'Your answer was not given to anybody. Give one that the check accepts.',
+  invalid_answer: 'Answer with one JSON object of the form that was asked for, and nothing else.',
 } as const;
 
 /** Codes that the model can see and act on. */
@@ -113,6 +114,8 @@ export interface InfraError {
   readonly spendUnknown?: true;
   /** The same request with the thoughts sent so may be taken; absent if it would be the same. */
   readonly thoughts?: ThoughtReplay;
+  /** The same request may be taken if the vendor is not asked to enforce a form; absent if it would be the same. */
+  readonly structure?: 'refused';
   /** Only with `context_overflow`. */
   readonly overflow?: ContextOverflow;
 }

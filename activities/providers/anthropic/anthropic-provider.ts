@@ -1,15 +1,16 @@
 /** Anthropic's Messages API, and servers that speak it. */
-import type Anthropic from '@anthropic-ai/sdk';
+import type AnthropicSdk from '@anthropic-ai/sdk';
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
-import { defined } from '../../../workflows/core/json';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
-import { httpProvider, sdkOptions } from '../http-provider';
+import type { AccountClient } from '../http-provider';
+import { httpProvider, sdkOptions, streamed } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
-import { withThoughtsChecked } from '../request/thought-replay';
+import { withDialectChecked } from '../request/refused-dialect';
+import type { ObservedFetch } from '../stream/observed-fetch';
 import { sendOnce, type WireCall } from '../stream/send-once';
 import { AnthropicReplyAssembly } from './reply';
-
-import { anthropicRequest, promptPrefix, type AnthropicThinking } from './request';
+import { anthropicRequest, promptPrefix } from './request';
+import { anthropicSettings } from './settings';
 
 /** Configuration of a provider that speaks Anthropic's wire. Nothing is read from the environment. */
 export interface AnthropicProviderConfig {
@@ -20,9 +21,10 @@ export interface AnthropicProviderConfig {
   readonly baseUrl?: string;
   /** Whose reasoning the server takes, if it is not Anthropic's. Default `anthropic`. */
   readonly vendor?: string;
-  readonly thinking?: AnthropicThinking;
   /** Sent with each request, as some gateways require. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** For an account at Amazon Bedrock or Google Vertex. `apiKey` is then not sent, but kept out of texts. @experimental */
+  readonly client?: AccountClient;
 }
 
 /**
@@ -31,26 +33,39 @@ export interface AnthropicProviderConfig {
  * Errors: construction never throws; `problem()` returns what is wrong.
  */
 export function anthropicProvider(config: AnthropicProviderConfig = {}): Provider {
-  const { name = 'anthropic', vendor = 'anthropic', apiKey = '', headers, thinking } = config;
-  const { baseUrl = 'https://api.anthropic.com' } = config;
+  const { name = 'anthropic', vendor = 'anthropic', apiKey = '', headers } = config;
+  const { baseUrl = 'https://api.anthropic.com', client } = config;
   rememberSecretsOf(headers);
+  const clientWith = async (fetch: ObservedFetch['fetch']): Promise<ReturnType<AccountClient>> => {
+    if (client !== undefined) return client({ ...sdkOptions, fetch });
+    const { Anthropic } = await import('@anthropic-ai/sdk');
+    return new Anthropic({ ...sdkOptions, apiKey, baseURL: baseUrl, fetch });
+  };
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
-    const bodyOf = (each: ModelRequest): Anthropic.MessageCreateParamsStreaming =>
-      anthropicRequest(each, { vendor, ...defined({ thinking }) });
+    const bodyOf = (each: ModelRequest): AnthropicSdk.MessageCreateParamsStreaming =>
+      anthropicRequest(each, { vendor });
     const body = bodyOf(request);
+    const extra = { ...request.settings?.extraHeaders, ...headers };
     const call: WireCall = {
       assembly: new AnthropicReplyAssembly(vendor, request.model),
-      headers: { ...headers, 'x-api-key': apiKey },
+      // A client that signs gets them itself, so that they are a part of what it signs.
+      headers: client === undefined ? { ...extra, 'x-api-key': apiKey } : {},
+      signsItself: client !== undefined,
       context: { route: `${name}/${request.model}`, apiKey },
       open: async (fetch, signal) => {
-        const sdk = await import('@anthropic-ai/sdk');
-        const client = new sdk.Anthropic({ ...sdkOptions, apiKey, baseURL: baseUrl, fetch });
         // Not `messages.create`, which writes to the console about old models at every call.
-        return client.post<AsyncIterable<unknown>>('/v1/messages', { body, signal, stream: true });
+        return streamed(await clientWith(fetch), '/v1/messages', {
+          body,
+          signal,
+          headers: extra,
+        });
       },
     };
-    const reply = await withThoughtsChecked(request, bodyOf, () => sendOnce(call, options));
+    const reply = await withDialectChecked(request, bodyOf, () => sendOnce(call, options));
     return boundReply(reply, request, () => promptPrefix(request, vendor));
   };
-  return httpProvider({ name, vendor, wire: 'anthropic', apiKey, baseUrl, needsKey: true }, send);
+  const account = client && { client, baseUrl: config.baseUrl };
+  const address = { apiKey, baseUrl, needsKey: true, account };
+  const setup = { name, vendor, wire: 'anthropic', ...address } as const;
+  return httpProvider(setup, anthropicSettings, send);
 }

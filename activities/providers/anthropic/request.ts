@@ -9,24 +9,23 @@ import type {
   ToolResultBlock,
   UserMessage,
 } from '../../../workflows/core/message';
-import type { ModelRequest } from '../provider';
+import { defined } from '../../../workflows/core/json';
+import type { ModelRequest, ToolSpec } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
 import { endsOpen, sendableVendorBlocks } from '../request/vendor-blocks';
 import { perObject } from '../request/per-object';
+import { anthropicStrict } from '../request/strict-schema';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
+import { settingFields, withExtraBody } from '../settings/setting-rules';
 import { asText } from '../untrusted-json';
+import { anthropicSettings } from './settings';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
-
-/** How the model thinks before it answers. */
-export type AnthropicThinking =
-  { readonly type: 'adaptive' } | { readonly type: 'enabled'; readonly budgetTokens: number };
 
 /** What a request needs beside the vendor-neutral one. */
 export interface AnthropicRequestOptions {
   /** Whose reasoning blocks may be sent back. */
   readonly vendor: string;
-  readonly thinking?: AnthropicThinking;
 }
 
 type UserBlock =
@@ -51,37 +50,61 @@ interface SentAssistant {
 /** A block of this wire is its own form, whatever the request. */
 const scope = {};
 
-const breakpoint = { cache_control: { type: 'ephemeral' } } as const;
+/** The mark that ends a cached part. Absent: the route turns the cache off. */
+type Breakpoint = { readonly cache_control: Anthropic.CacheControlEphemeral } | undefined;
+
+function breakpointOf({ settings }: ModelRequest): Breakpoint {
+  const kept = settings?.promptCache;
+  if (kept === 'off') return undefined;
+  return { cache_control: { type: 'ephemeral', ...(kept === '1h' ? { ttl: kept } : {}) } };
+}
+
+/** The least thinking budget that the vendor takes, and what is left for the reply beside it, in tokens. */
+const leastBudgetTokens = 1_024;
+const leastReplyTokens = 1_024;
 
 /**
  * Builds the body of one Messages request.
  *
  * Contract: pure; valid for any transcript; the part before the note is byte for byte the same with and without one. Cache
  * breakpoints: tools, system, and the ends of the last two user turns (four, the vendor's limit; the last but one is where the
- * previous request ended). A temperature is not sent: the API version of this SDK refuses sampling fields (ADR 0016).
+ * previous request ended). `max_tokens` is the request's limit: thinking counts toward it.
  */
 export function anthropicRequest(
   request: ModelRequest,
   options: AnthropicRequestOptions,
 ): Anthropic.MessageCreateParamsStreaming {
   const { turns } = conversationOf(request, options.vendor);
-  markBreakpoints(turns);
+  const breakpoint = breakpointOf(request);
+  markBreakpoints(turns, breakpoint);
   appendNote(turns, noteOf(request));
-  const thinking = thinkingFor(turns, options.thinking);
+  // The rules give each field its type.
+  const mapped = settingFields(request.settings, anthropicSettings(request.model)) as Pick<
+    Anthropic.MessageCreateParamsStreaming,
+    'thinking' | 'output_config' | 'tool_choice' | 'stop_sequences' | 'service_tier'
+  >;
+  const { thinking, output_config: effort, tool_choice: choice, ...fields } = mapped;
   const system = systemOf(request);
-  return {
+  const format = request.output && anthropicStrict(request.output.schema).strict;
+  const body: Anthropic.MessageCreateParamsStreaming = {
+    ...fields,
     model: request.model,
-    max_tokens:
-      request.maxOutputTokens + (thinking?.type === 'enabled' ? thinking.budget_tokens : 0),
+    max_tokens: request.maxOutputTokens,
     messages: turns.map(({ role, content }) => ({ role, content })),
     stream: true,
     ...(system.trim() === '' ? {} : { system: [{ type: 'text', text: system, ...breakpoint }] }),
-    ...toolsField(request),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(request.output === undefined
+    ...toolsField(request, breakpoint, choice),
+    ...defined({ thinking: thinkingFor(turns, thinking, request.maxOutputTokens) }),
+    ...(format === undefined && effort === undefined
       ? {}
-      : { output_config: { format: { type: 'json_schema', schema: request.output.schema } } }),
+      : {
+          output_config: {
+            ...effort,
+            ...(format && { format: { type: 'json_schema', schema: format } }),
+          },
+        }),
   };
+  return withExtraBody(body, request.settings);
 }
 
 function systemOf(request: ModelRequest): string {
@@ -103,22 +126,39 @@ function definedTools({ tools, messages }: ModelRequest): ModelRequest['tools'] 
   return [...new Set(names)].map((name) => ({ name, description, inputSchema: {} }));
 }
 
+type ToolFields = Pick<Anthropic.MessageCreateParamsStreaming, 'tools' | 'tool_choice'>;
+
 function toolsField(
   request: ModelRequest,
-): Pick<Anthropic.MessageCreateParamsStreaming, 'tools' | 'tool_choice'> {
-  const tools = toolsOf(request);
+  breakpoint: Breakpoint,
+  choice: ToolFields['tool_choice'],
+): ToolFields {
+  const tools = toolsOf(request, breakpoint);
   if (tools.length === 0) return {};
-  return request.tools.length > 0 ? { tools } : { tools, tool_choice: { type: 'none' } };
+  return request.tools.length > 0
+    ? { tools, ...defined({ tool_choice: choice }) }
+    : { tools, tool_choice: { type: 'none' } };
 }
 
-function toolsOf(request: ModelRequest): Anthropic.Tool[] {
+function toolsOf(request: ModelRequest, breakpoint?: Breakpoint): Anthropic.Tool[] {
   const tools = definedTools(request);
   return tools.map((tool, index) => ({
     name: tool.name,
     description: wellFormedText(tool.description),
-    input_schema: { ...wellFormedObject(tool.inputSchema), type: 'object' },
+    ...inputOf(tool),
     ...(index === tools.length - 1 ? breakpoint : {}),
   }));
+}
+
+function inputOf({
+  inputSchema,
+  strict,
+}: ToolSpec): Pick<Anthropic.Tool, 'input_schema' | 'strict'> {
+  const enforced = strict === true ? anthropicStrict(inputSchema).strict : undefined;
+  return {
+    input_schema: { ...wellFormedObject(enforced ?? inputSchema), type: 'object' },
+    ...(enforced && { strict: true }),
+  };
 }
 
 /** Digest of everything that a reply to this request is bound to, except the note. */
@@ -131,7 +171,7 @@ function conversationOf(
   vendor: string,
 ): { readonly turns: Turn[]; readonly prefix: BoundPrefix } {
   const turns: Turn[] = [];
-  const prefix = new BoundPrefix(scope, () => [systemOf(request), toolsOf(request).map(bare)]);
+  const prefix = new BoundPrefix(scope, () => [systemOf(request), toolsOf(request)]);
   const isOpen = noteOf(request) === undefined && endsOpen(request.messages, vendor);
   const messages = repairTranscript(sendableImages(request.messages, 'anthropic'), { isOpen });
   const vendorBlocks = sendableVendorBlocks(messages, vendor, isOpen);
@@ -155,11 +195,6 @@ function addTo(turns: Turn[], sent: Sent): void {
     last.content.push(...sent.content);
   else if (sent.role === 'user') turns.push({ role: 'user', content: [...sent.content] });
   else turns.push({ ...sent, content: [...sent.content] });
-}
-
-/** The tool without its cache mark. */
-function bare(tool: Anthropic.Tool): object {
-  return { ...tool, cache_control: undefined };
 }
 
 /** Whose thoughts may be sent back, and after which prefix. */
@@ -274,7 +309,7 @@ function isSameModel(left: string, right: string): boolean {
   return left === right || left.startsWith(`${right}-`) || right.startsWith(`${left}-`);
 }
 
-function markBreakpoints(turns: Turn[]): void {
+function markBreakpoints(turns: Turn[], breakpoint: Breakpoint): void {
   const userTurns = turns.filter((turn) => turn.role === 'user');
   for (const turn of userTurns.slice(-2)) {
     const last = turn.content.at(-1);
@@ -292,17 +327,20 @@ function appendNote(turns: Turn[], text: string | undefined): void {
 
 /**
  * With a fixed thinking budget the vendor demands that a turn that continues after tool results began with its own thinking. A
- * turn of another vendor did not, so that request is sent without thinking.
+ * turn of another vendor did not, so that request is sent without thinking. So is one whose limit, which a budget may have lowered,
+ * leaves no room for it.
  */
 function thinkingFor(
   turns: readonly Turn[],
-  thinking: AnthropicThinking | undefined,
-): Anthropic.ThinkingConfigEnabled | Anthropic.ThinkingConfigAdaptive | undefined {
-  if (thinking === undefined || thinking.type === 'adaptive') return thinking;
+  thinking: Anthropic.ThinkingConfigParam | undefined,
+  maxTokens: number,
+): Anthropic.ThinkingConfigParam | undefined {
+  if (thinking?.type !== 'enabled') return thinking;
   const last = turns.at(-1);
   const before = turns.at(-2);
   const goesOn =
     last?.role === 'user' && last.content.some((block) => block.type === 'tool_result');
   if (goesOn && before?.role === 'assistant' && !before.isSigned) return undefined;
-  return { type: 'enabled', budget_tokens: thinking.budgetTokens };
+  const budget = Math.min(thinking.budget_tokens, maxTokens - leastReplyTokens);
+  return budget < leastBudgetTokens ? undefined : { ...thinking, budget_tokens: budget };
 }

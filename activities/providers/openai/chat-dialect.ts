@@ -37,8 +37,23 @@ export interface ChatDialect {
   readonly temperature?: 'always' | 'unless-reasoning' | 'never';
   /** False if the server counts tokens in every stream and refuses `stream_options`. Default true. */
   readonly asksForUsage?: boolean;
-  /** Fields of OpenAI's own: the key of the prompt cache, on both APIs, and a JSON schema that the reply's text must fit. */
-  readonly extras?: readonly ('prompt_cache_key' | 'response_format')[];
+  /**
+   * Fields of OpenAI's own that the server takes: the key of the prompt cache, on both APIs, a JSON schema that the reply's text must
+   * fit, and what routes can set.
+   */
+  readonly extras?: readonly (
+    | 'prompt_cache_key'
+    | 'response_format'
+    | 'service_tier'
+    | 'prompt_cache_retention'
+    | 'parallel_tool_calls'
+  )[];
+  /**
+   * How the server is told how much to reason: by `reasoning_effort`, by `reasoning` (OpenRouter), by turning `thinking` off (Kimi)
+   * and giving an effort beside it (DeepSeek), or by `enable_thinking` and `thinking_budget` (Qwen). Default `reasoning_effort`.
+   */
+  readonly reasoning?:
+    'reasoning_effort' | 'reasoning' | 'thinking' | 'thinking-and-effort' | 'enable_thinking';
   /** Default: thoughts are not sent back. */
   readonly thoughts?: ReturnedThoughts;
   /** What `<think>` at the beginning of a reply's text is. Default `thought`. */
@@ -48,8 +63,8 @@ export interface ChatDialect {
 }
 
 /**
- * The dialects of known servers. Never sent to any of them, since some refuse it: the role `developer`, `tool_choice`,
- * `parallel_tool_calls`, a system message that is not the first.
+ * The dialects of known servers. Never sent to any of them, since some refuse it: the role `developer`, `tool_choice`, a system
+ * message that is not the first; `parallel_tool_calls` only where a route sets it.
  *
  * Source: each server's own refusals, as `testing/emulator/openai-chat/servers` plays them.
  */
@@ -59,23 +74,42 @@ export const chatDialects = {
     callIds: 'short',
     outputLimit: 'max_completion_tokens',
     temperature: 'unless-reasoning',
-    extras: ['prompt_cache_key', 'response_format'],
+    extras: [
+      'prompt_cache_key',
+      'response_format',
+      'service_tier',
+      'prompt_cache_retention',
+      'parallel_tool_calls',
+    ],
     thinkTags: 'text',
   },
   /** Any other server. */
   compatible: {},
   gemini: { turns: 'merged', thoughts: { as: 'call-signatures' }, toolSchemas: geminiSchemas },
-  deepseek: { thoughts: { as: 'text', field: 'reasoning_content', on: 'every-message' } },
-  qwen: { turns: 'merged' },
-  openrouter: { thoughts: { as: 'details' } },
+  deepseek: {
+    thoughts: { as: 'text', field: 'reasoning_content', on: 'every-message' },
+    reasoning: 'thinking-and-effort',
+  },
+  qwen: { turns: 'merged', reasoning: 'enable_thinking', extras: ['parallel_tool_calls'] },
+  openrouter: {
+    thoughts: { as: 'details' },
+    reasoning: 'reasoning',
+    extras: ['service_tier', 'parallel_tool_calls'],
+  },
   /** Mistral's API, and its chat templates on vLLM, llama.cpp, MLX and others. */
-  mistral: { turns: 'bridged', emptyContent: '', asksForUsage: false },
+  mistral: {
+    turns: 'bridged',
+    emptyContent: '',
+    asksForUsage: false,
+    extras: ['parallel_tool_calls'],
+  },
   /** Moonshot's API, and Kimi models on other hosts. */
   kimi: {
     temperature: 'never',
+    reasoning: 'thinking',
     thoughts: { as: 'text', field: 'reasoning_content', on: 'tool-calls' },
     toolSchemas: moonshotSchemas,
   },
   ollama: { turns: 'merged', emptyContent: '' },
-  vllm: { turns: 'merged', emptyContent: '' },
+  vllm: { turns: 'merged', emptyContent: '', extras: ['parallel_tool_calls'] },
 } as const satisfies Readonly<Record<string, ChatDialect>>;

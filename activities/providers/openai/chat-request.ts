@@ -8,19 +8,20 @@ import type {
   ToolCallBlock,
   UserMessage,
 } from '../../../workflows/core/message';
-import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
 import { perObject } from '../request/per-object';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
+import { openAiStrict } from '../request/strict-schema';
 import { schemaWithin } from '../request/tool-schema';
+import { settingFields, withExtraBody } from '../settings/setting-rules';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 import { CallIds } from './call-ids';
 import type { ChatDialect, ReturnedThoughts } from './chat-dialect';
 import { sentDetails } from './reasoning-details';
-import { outputLimit } from './responses-request';
+import { chatSettings } from './openai-settings';
 import type { ChatPart } from './turn-order';
 import { orderedTurns, plainText } from './turn-order';
 
@@ -44,29 +45,35 @@ export function chatRequest(
   const note = noteOf(request);
   if (note !== undefined) messages.push({ role: 'user', content: note });
   const { extras = [] } = dialect;
-  return {
+  const { parallel_tool_calls: parallel, ...fields } = settingFields(
+    request.settings,
+    chatSettings(request.model, dialect),
+  );
+  const body: OpenAI.Chat.ChatCompletionCreateParamsStreaming = {
+    ...fields,
     model: request.model,
     messages: [...orderedTurns([...instructionsOf(request, dialect), ...messages], dialect.turns)],
-    [dialect.outputLimit ?? 'max_tokens']: outputLimit(request),
+    [dialect.outputLimit ?? 'max_tokens']: request.maxOutputTokens,
     stream: true,
     ...(dialect.asksForUsage === false ? {} : { stream_options: { include_usage: true } }),
-    ...(request.tools.length === 0 ? {} : { tools: toolsOf(request, dialect) }),
+    ...(request.tools.length === 0
+      ? {}
+      : {
+          tools: toolsOf(request, dialect),
+          ...(typeof parallel === 'boolean' ? { parallel_tool_calls: parallel } : {}),
+        }),
     ...defined({
-      temperature: takesTemperature(request, dialect) ? request.temperature : undefined,
       prompt_cache_key: extras.includes('prompt_cache_key') ? request.cacheKey : undefined,
     }),
     ...(extras.includes('response_format') ? outputFormat(request) : {}),
   };
+  return withExtraBody(body, request.settings);
 }
 
 function instructionsOf(request: ModelRequest, { system }: ChatDialect): readonly ChatMessage[] {
   const content = wellFormedText(request.system);
   const role = system === 'first-user' ? 'user' : 'system';
   return content.trim() === '' ? [] : [{ role, content }];
-}
-
-function takesTemperature({ model }: ModelRequest, { temperature }: ChatDialect): boolean {
-  return temperature === 'unless-reasoning' ? !isReasoningModel(model) : temperature !== 'never';
 }
 
 /** Digest of everything that a reply to this request is bound to, except the note. */
@@ -126,18 +133,22 @@ function conversationOf(
 function outputFormat({
   output,
 }: ModelRequest): Pick<OpenAI.Chat.ChatCompletionCreateParamsStreaming, 'response_format'> {
-  if (output === undefined) return {};
-  const { name, schema } = output;
+  const schema = output && openAiStrict(output.schema).strict;
+  if (output === undefined || schema === undefined) return {};
+  const { name } = output;
   return { response_format: { type: 'json_schema', json_schema: { name, schema, strict: true } } };
 }
 
 function toolsOf(
   request: ModelRequest,
-  { toolSchemas }: ChatDialect,
+  { toolSchemas, extras }: ChatDialect,
 ): OpenAI.Chat.ChatCompletionFunctionTool[] {
   return request.tools.map((tool) => {
+    const mayEnforce = tool.strict === true && extras?.includes('response_format') === true;
+    const enforced = mayEnforce ? openAiStrict(tool.inputSchema).strict : undefined;
     const schema =
-      toolSchemas === undefined ? tool.inputSchema : schemaWithin(tool.inputSchema, toolSchemas);
+      enforced ??
+      (toolSchemas === undefined ? tool.inputSchema : schemaWithin(tool.inputSchema, toolSchemas));
     const isEmpty = Object.keys(asObject(schema['properties']) ?? {}).length === 0;
     const parameters = { ...wellFormedObject(schema), type: 'object' };
     return {
@@ -146,6 +157,7 @@ function toolsOf(
         name: tool.name,
         description: wellFormedText(tool.description),
         ...(isEmpty && toolSchemas?.hasNoEmptyObject === true ? {} : { parameters }),
+        ...(enforced && { strict: true }),
       },
     };
   });

@@ -1,13 +1,17 @@
 /** OpenAI's Responses and Chat Completions APIs, and any server that speaks one of them. */
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
-import { httpProvider, sdkOptions } from '../http-provider';
+import type { AccountClient } from '../http-provider';
+import { httpProvider, sdkOptions, streamed } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
-import { withThoughtsChecked } from '../request/thought-replay';
+import { withDialectChecked } from '../request/refused-dialect';
+import type { SettingRules } from '../settings/setting-rules';
+import type { ObservedFetch } from '../stream/observed-fetch';
 import { sendOnce, type WireCall } from '../stream/send-once';
 import { chatDialects, type ChatDialect } from './chat-dialect';
 import { ChatReplyAssembly } from './chat-reply';
 import { chatPrefix, chatRequest } from './chat-request';
+import { chatSettings, responsesSettings } from './openai-settings';
 import { isBound } from './reasoning-details';
 import { ResponsesReplyAssembly } from './responses-reply';
 import { responsesRequest } from './responses-request';
@@ -28,6 +32,8 @@ export interface OpenAIProviderConfig {
   readonly needsKey?: boolean;
   /** Sent with each request, as some gateways require. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** For an account at Azure OpenAI. `apiKey` is then not sent, but kept out of texts; the dialect is OpenAI's. @experimental */
+  readonly client?: AccountClient;
 }
 
 /**
@@ -38,38 +44,47 @@ export interface OpenAIProviderConfig {
 export function openaiProvider(config: OpenAIProviderConfig): Provider {
   const { api, name = 'openai', apiKey = '', needsKey = true } = config;
   const { vendor = name, baseUrl = 'https://api.openai.com/v1' } = config;
-  const { dialect = dialectOf(name) } = config;
+  const { client, dialect = client === undefined ? dialectOf(name) : chatDialects.openai } = config;
   rememberSecretsOf(config.headers);
   // Local servers take any key, yet a header must not be empty.
   const sentKey = apiKey === '' ? 'none' : apiKey;
+  const clientWith = async (fetch: ObservedFetch['fetch']): Promise<ReturnType<AccountClient>> => {
+    if (client !== undefined) return client({ ...sdkOptions, fetch });
+    const { OpenAI } = await import('openai');
+    const own = { ...sdkOptions, apiKey: sentKey, baseURL: baseUrl, fetch };
+    return new OpenAI({ ...notFromEnvironment, ...own });
+  };
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
     const { model } = request;
     const isChat = api === 'chat';
     const bodyOf = (each: ModelRequest): object =>
       isChat ? chatRequest(each, vendor, dialect) : responsesRequest(each, vendor, dialect);
     const body = bodyOf(request);
+    const extra = { ...request.settings?.extraHeaders, ...config.headers };
     const call: WireCall = {
-      headers: { ...config.headers, authorization: `Bearer ${sentKey}` },
+      // A client that signs gets them itself, so that they are a part of what it signs.
+      headers: client === undefined ? { ...extra, authorization: `Bearer ${sentKey}` } : {},
+      signsItself: client !== undefined,
       context: { route: `${name}/${model}`, apiKey },
       assembly: isChat
         ? new ChatReplyAssembly(vendor, model, dialect)
         : new ResponsesReplyAssembly(vendor, model),
-      open: async (fetch, signal) => {
-        const { OpenAI } = await import('openai');
-        const own = { ...sdkOptions, apiKey: sentKey, baseURL: baseUrl, fetch };
-        const client = new OpenAI({ ...notFromEnvironment, ...own });
-        return client.post<AsyncIterable<unknown>>(isChat ? '/chat/completions' : '/responses', {
+      open: async (fetch, signal) =>
+        streamed(await clientWith(fetch), isChat ? '/chat/completions' : '/responses', {
           body,
           signal,
-          stream: true,
-        });
-      },
+          headers: extra,
+        }),
     };
-    const reply = await withThoughtsChecked(request, bodyOf, () => sendOnce(call, options));
+    const reply = await withDialectChecked(request, bodyOf, () => sendOnce(call, options));
     if (!isChat) return reply;
     return boundReply(reply, request, () => chatPrefix(request, vendor, dialect), isBound);
   };
-  return httpProvider({ name, vendor, wire: api, apiKey, baseUrl, needsKey }, send);
+  const rulesOf = (model: string): SettingRules =>
+    api === 'chat' ? chatSettings(model, dialect) : responsesSettings(model);
+  const account = client && { client, baseUrl: config.baseUrl };
+  const address = { apiKey, baseUrl, needsKey, account };
+  return httpProvider({ name, vendor, wire: api, ...address }, rulesOf, send);
 }
 
 function dialectOf(name: string): ChatDialect {

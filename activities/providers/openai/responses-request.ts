@@ -11,7 +11,10 @@ import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { repairTranscript } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
+import { openAiStrict } from '../request/strict-schema';
+import { settingFields, withExtraBody } from '../settings/setting-rules';
 import type { ChatDialect } from './chat-dialect';
+import { responsesSettings } from './openai-settings';
 import { asList, asText, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 
@@ -19,16 +22,6 @@ type Item = OpenAI.Responses.ResponseInputItem;
 
 /** The least `max_output_tokens` that the vendor accepts. */
 const leastOutputTokens = 16;
-
-/** Tokens for the thoughts before a short answer of a fixed form: the output limit counts them too (ADR 0026). */
-const thinkingRoomTokens = 2_000;
-
-/** The output limit of a request, with room for the thoughts before an answer of a fixed form. */
-export function outputLimit({ model, maxOutputTokens, output }: ModelRequest): number {
-  return output !== undefined && isReasoningModel(model)
-    ? maxOutputTokens + thinkingRoomTokens
-    : maxOutputTokens;
-}
 
 /**
  * Builds the body of one Responses request.
@@ -47,33 +40,51 @@ export function responsesRequest(
   if (note !== undefined) input.push({ role: 'user', content: note });
   const reasons = isReasoningModel(request.model);
   const instructions = wellFormedText(request.system);
-  return {
+  const { parallel_tool_calls: parallel, ...fields } = settingFields(
+    request.settings,
+    responsesSettings(request.model),
+  );
+  const schema = request.output && openAiStrict(request.output.schema).strict;
+  const body: OpenAI.Responses.ResponseCreateParamsStreaming = {
+    ...fields,
     model: request.model,
     input,
-    max_output_tokens: Math.max(leastOutputTokens, outputLimit(request)),
+    max_output_tokens: Math.max(leastOutputTokens, request.maxOutputTokens),
     store: false,
     stream: true,
     ...(instructions.trim() === '' ? {} : { instructions }),
-    ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
+    ...(request.tools.length === 0
+      ? {}
+      : {
+          tools: toolsOf(request),
+          ...(typeof parallel === 'boolean' ? { parallel_tool_calls: parallel } : {}),
+        }),
     ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
     ...defined({
-      temperature: reasons ? undefined : request.temperature,
       prompt_cache_key: extras.includes('prompt_cache_key') ? request.cacheKey : undefined,
     }),
-    ...(request.output === undefined
+    ...(schema === undefined || request.output === undefined
       ? {}
-      : { text: { format: { type: 'json_schema', ...request.output, strict: true } } }),
+      : {
+          text: {
+            format: { type: 'json_schema', name: request.output.name, schema, strict: true },
+          },
+        }),
   };
+  return withExtraBody(body, request.settings);
 }
 
 function toolsOf(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
-  return request.tools.map((tool) => ({
-    type: 'function',
-    name: tool.name,
-    description: wellFormedText(tool.description),
-    parameters: { ...wellFormedObject(tool.inputSchema), type: 'object' },
-    strict: false,
-  }));
+  return request.tools.map(({ name, description, inputSchema, strict }) => {
+    const enforced = strict === true ? openAiStrict(inputSchema).strict : undefined;
+    return {
+      type: 'function',
+      name,
+      description: wellFormedText(description),
+      parameters: { ...wellFormedObject(enforced ?? inputSchema), type: 'object' },
+      strict: enforced !== undefined,
+    };
+  });
 }
 
 /** What a message became last, and whose thoughts were sent. */

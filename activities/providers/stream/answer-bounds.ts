@@ -105,6 +105,22 @@ export function boundedAnswer(
   });
 }
 
+/** Passes bytes on as they come, up to those of a whole answer. Errors: as `boundedAnswer`. */
+export function boundedBytes(
+  onBytes: (chunk: Uint8Array) => void,
+): TransformStream<Uint8Array, Uint8Array> {
+  let totalBytes = 0;
+  return new TransformStream({
+    transform: (chunk, controller) => {
+      onBytes(chunk);
+      totalBytes += chunk.length;
+      if (totalBytes > maxReplyBytes)
+        throw new OversizeAnswer(`more than ${maxReplyBytes} bytes of an answer`);
+      controller.enqueue(chunk);
+    },
+  });
+}
+
 /** Bytes that wait for the end of their event; adding takes time in proportion to what is added, however small the pieces. */
 class HeldBytes {
   length = 0;

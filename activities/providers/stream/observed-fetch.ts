@@ -1,7 +1,7 @@
 /** A fetch that records what the SDKs discard (bytes, status, headers, the head of the body), and bounds what they hold. */
 import { defined } from '../../../workflows/core/json';
 import type { SeenAnswer } from '../failure/error-evidence';
-import { boundedAnswer, headOfBody } from './answer-bounds';
+import { boundedAnswer, boundedBytes, headOfBody } from './answer-bounds';
 
 /** Bytes of a body that are kept to explain a failure. */
 const keptBodyBytes = 16_384;
@@ -25,6 +25,8 @@ export interface ObservedFetch {
 export interface ObservedFetchOptions {
   /** Sent unchanged; they override everything that an SDK adds. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Everything that the SDK adds is sent: it signs the request. */
+  readonly signsItself?: boolean;
   readonly onBytes: () => void;
 }
 
@@ -32,8 +34,8 @@ export interface ObservedFetchOptions {
  * Makes the fetch of exactly one request.
  *
  * Contract: the SDK gets the response within its bounds: an error's body is cut, a larger answer fails (`answer-bounds.ts`).
- * Only the configured headers and those of `ownHeaders` are sent, so no environment variable changes a request. No redirect is
- * followed.
+ * Only the configured headers and those of `ownHeaders` are sent, so no environment variable changes a request, unless its client
+ * signs it. No redirect is followed.
  */
 export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
   let status: number | undefined;
@@ -52,7 +54,7 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
   };
   return {
     fetch: async (input, init) => {
-      const own = sentHeaders(init, options.headers);
+      const own = sentHeaders(init, options);
       // A redirect would carry the key to another host: fetch takes only `authorization` away.
       const response = await fetch(input, { ...init, headers: own, redirect: 'manual' });
       status = response.status;
@@ -70,15 +72,18 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
 
 function sentHeaders(
   init: RequestInit | undefined,
-  own: Readonly<Record<string, string>>,
+  { headers: own, signsItself = false }: ObservedFetchOptions,
 ): Headers {
   const sent = new Headers();
   new Headers(init?.headers).forEach((value, name) => {
-    if (ownHeaders.test(name)) sent.set(name, value);
+    if (signsItself || ownHeaders.test(name)) sent.set(name, value);
   });
   for (const [name, value] of Object.entries(own)) sent.set(name, value);
   return sent;
 }
+
+/** Frames of their own length, each of at most 16 MB, which its SDK takes apart (Amazon Bedrock). */
+const framedType = 'application/vnd.amazon.eventstream';
 
 async function boundedResponse(
   response: Response,
@@ -86,6 +91,8 @@ async function boundedResponse(
 ): Promise<Response> {
   const { body, ok, status, statusText, headers } = response;
   if (body === null) return response;
-  const bounded = ok ? body.pipeThrough(boundedAnswer(keep)) : await headOfBody(body, keep);
+  const isFramed = headers.get('content-type')?.includes(framedType) === true;
+  const bound = isFramed ? boundedBytes(keep) : boundedAnswer(keep);
+  const bounded = ok ? body.pipeThrough(bound) : await headOfBody(body, keep);
   return new Response(bounded, { status, statusText, headers });
 }

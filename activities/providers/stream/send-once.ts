@@ -28,6 +28,8 @@ export interface WireCall {
   readonly assembly: StreamAssembly;
   /** Headers that override those of the SDK. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The SDK's own headers are sent too: the author's client signs the request. */
+  readonly signsItself: boolean;
   readonly context: FailureContext;
 }
 
@@ -117,12 +119,12 @@ function isUnsent(thrown: unknown): boolean {
 }
 
 async function readStream(
-  { headers, open, assembly }: WireCall,
+  { headers, signsItself, open, assembly }: WireCall,
   options: SendOptions,
   watch: StallWatch,
   answer: Answer,
 ): Promise<void> {
-  const seen = observedFetch({ headers, onBytes: watch.bytes });
+  const seen = observedFetch({ headers, signsItself, onBytes: watch.bytes });
   answer.seen = seen;
   const boundSaid = saidBound(assembly, seen);
   let events = 0;

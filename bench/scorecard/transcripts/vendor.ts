@@ -29,15 +29,19 @@ interface Voice {
   readonly assembly: () => StreamAssembly;
 }
 
-const budget = { type: 'enabled', budgetTokens: 2_000 } as const;
+/** A budget of thoughts, within a limit that leaves room for the reply. */
+const budget = {
+  maxOutputTokens: 4_096,
+  settings: { reasoning: { budgetTokens: 2_000 } },
+} as const;
 
 function claude(model: string, isBudgeted: boolean): Voice {
-  const options = { vendor: 'anthropic', ...(isBudgeted ? { thinking: budget } : {}) };
+  const more = isBudgeted ? budget : {};
   return {
     wire: anthropicWire,
     vendor: 'anthropic',
     model,
-    body: (request) => anthropicRequest(request, options),
+    body: (request) => anthropicRequest({ ...request, ...more }, { vendor: 'anthropic' }),
     assembly: () => new AnthropicReplyAssembly('anthropic', model),
   };
 }

@@ -100,7 +100,7 @@ const rows: readonly Row[] = [
       results('abcDEF123'),
     ],
   ],
-  ['a temperature', 'mistral', afterCall, { temperature: 0.2 }],
+  ['a temperature', 'mistral', afterCall, { settings: { temperature: 0.2 } }],
   [
     'a call with its thought (MoonshotAI, deer-flow#3043)',
     'kimi',
@@ -111,7 +111,12 @@ const rows: readonly Row[] = [
     'kimi',
     afterCall,
   ],
-  ['a temperature (java.agentscope.io, Kimi)', 'kimi', afterCall, { temperature: 0.2 }],
+  [
+    'a temperature (java.agentscope.io, Kimi)',
+    'kimi',
+    afterCall,
+    { settings: { temperature: 0.2 } },
+  ],
   [
     'every message with its thought (earendil-works/pi#3636)',
     'deepseek',

@@ -48,7 +48,6 @@ function providerOf(emulator: VendorEmulator, name: Served): Provider {
     return anthropicProvider({
       apiKey: testKey,
       baseUrl: emulator.baseUrl('anthropic', name),
-      thinking: { type: 'adaptive' },
     });
   if (name === 'responses')
     return openaiProvider({ ...account, name, api: 'responses', dialect: chatDialects.openai });
@@ -65,7 +64,8 @@ export function sendTo(
   messages: readonly Message[],
   more: Partial<ModelRequest> = {},
 ): Promise<ModelReply> {
-  const request = requestFor('chat', { model: servers[name], messages, ...more });
+  const settings = name === 'anthropic' ? ({ reasoning: { effort: 'high' } } as const) : {};
+  const request = requestFor('chat', { model: servers[name], messages, settings, ...more });
   return providerOf(emulator, name).send(request, sendOptions());
 }
 

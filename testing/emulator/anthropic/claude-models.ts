@@ -20,6 +20,11 @@ export function refusesFixedThinking(model: string): boolean {
   return (versionOf(model) ?? 0) >= 407;
 }
 
+/** Effort began with Claude 4.5 Opus; other models of 4.5 and older refuse it (vendor's guide "Effort"). */
+export function refusesEffort(model: string): boolean {
+  return (versionOf(model) ?? 1000) <= 405 && !model.startsWith('claude-opus-4-5');
+}
+
 /** Adaptive thinking began with Claude 4.6 (same guide). */
 export function refusesAdaptiveThinking(model: string): boolean {
   return (versionOf(model) ?? 1000) <= 405;

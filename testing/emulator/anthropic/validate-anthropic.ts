@@ -8,8 +8,10 @@ import { shapeProblems } from './anthropic-shapes';
 import {
   hasPreservedThinking,
   refusesAdaptiveThinking,
+  refusesEffort,
   refusesFixedThinking,
 } from './claude-models';
+import { anthropicStrictProblem, askedForm } from '../strict-schemas';
 import { checkThinking, prefixOf } from './thinking-seal';
 
 /** A content block and its position. */
@@ -266,6 +268,21 @@ function* thinkingProblems(
   }
 }
 
+function* outputProblems(body: JsonObject): Problems {
+  const form = askedForm(body);
+  const problem = form && anthropicStrictProblem(form);
+  const { effort } = objectOf(body['output_config']);
+  if (effort !== undefined && refusesEffort(stringOf(body['model'])))
+    yield 'This model does not support the effort parameter.';
+  if (problem !== undefined) yield `output_config.format.schema: ${problem}`;
+  for (const [index, entry] of listOf(body['tools']).entries()) {
+    const tool = objectOf(entry);
+    if (tool['strict'] !== true) continue;
+    const found = anthropicStrictProblem(objectOf(tool['input_schema']));
+    if (found !== undefined) yield `tools.${index}.custom: ${found}`;
+  }
+}
+
 function* toolProblems(body: JsonObject, messages: readonly PlacedMessage[]): Problems {
   const names = listOf(body['tools']).map((tool) => stringOf(objectOf(tool)['name']));
   if (new Set(names).size < names.length) yield 'tools: Tool names must be unique.';
@@ -302,6 +319,7 @@ function* allProblems(body: JsonObject, context: ValidationContext): Problems {
   yield* shapeProblems(body, context);
   yield* roleProblems(messages);
   yield* toolProblems(body, messages);
+  yield* outputProblems(body);
   yield* contentProblems(body, messages, context);
   yield* pairingProblems(messages);
   yield* serverToolProblems(messages);

@@ -61,6 +61,7 @@ const knownFields: readonly string[] = [
   'web_search_options',
   'thinking',
   'enable_thinking',
+  'thinking_budget',
   'reasoning',
 ];
 

@@ -86,11 +86,12 @@ export function openAiErrorHeaders(requestId: string): Readonly<Record<string, s
   };
 }
 
-/** No key at all. */
+/** No key at all; Azure OpenAI takes it in a header of its own. */
 export function refuseOpenAiHeaders(
   headers: Readonly<Record<string, string>>,
 ): VendorError | undefined {
   if ((headers['authorization'] ?? '').startsWith('Bearer ')) return undefined;
+  if (headers['api-key'] !== undefined) return undefined;
   return {
     status: 401,
     type: 'invalid_request_error',

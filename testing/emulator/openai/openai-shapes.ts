@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 import { imageMediaTypes, isBase64, sniffedMediaType } from '../image-rules';
-import { innerIssue, listOf, numberOf, objectOf, stringOf } from '../json-read';
+import { innerIssue, numberOf, objectOf, stringOf } from '../json-read';
 import type { VendorError } from '../step';
+import { askedForm, openAiStrictProblem } from '../strict-schemas';
 
 /** Refusals in the order in which the vendor would find them. */
 export type Refusals = Generator<VendorError>;
@@ -177,19 +178,13 @@ export const detailShape = z.enum(['low', 'high', 'auto']).optional();
 
 /** What is wrong with the schema of a function's parameters, in words. */
 function schemaProblem(schema: JsonObject, isStrict: boolean): string | undefined {
-  const { type, properties, required, additionalProperties } = schema;
+  const { type, properties } = schema;
   if (type !== 'object')
     return `schema must be a JSON Schema of 'type: "object"', got 'type: "${stringOf(type) || 'None'}"'.`;
   if (properties === undefined) return 'In context=(), object schema missing properties.';
   if (['oneOf', 'anyOf', 'allOf', 'enum', 'not'].some((key) => schema[key] !== undefined))
     return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.";
-  if (!isStrict) return undefined;
-  if (additionalProperties !== false)
-    return "In context=(), 'additionalProperties' is required to be supplied and to be false.";
-  const left = Object.keys(objectOf(properties)).find((key) => !listOf(required).includes(key));
-  return left === undefined
-    ? undefined
-    : `In context=(), 'required' is required to be supplied and to be an array including every key in properties. Missing '${left}'.`;
+  return isStrict ? openAiStrictProblem(schema) : undefined;
 }
 
 /** The definition of a function. */
@@ -223,7 +218,22 @@ export function* sharedRules(
 ): Refusals {
   if (new Set(toolNames).size < toolNames.length)
     yield refusal('Tool names must be unique.', 'tools', 'invalid_value');
+  yield* reasoningFieldRules(body);
+  const form = askedForm(body);
+  const problem = form && schemaProblem(form, true);
+  if (problem !== undefined) {
+    const field = body['text'] === undefined ? 'response_format' : 'text.format.schema';
+    yield refusal(`Invalid schema for response_format: ${problem}`, field, 'invalid_json_schema');
+  }
   if (!/^(o\d|gpt-5)/.test(stringOf(body['model']))) return;
+  for (const field of ['top_p', 'stop']) {
+    if (body[field] === undefined) continue;
+    yield refusal(
+      `Unsupported parameter: '${field}' is not supported with this model.`,
+      field,
+      'unsupported_parameter',
+    );
+  }
   if (body['max_tokens'] !== undefined) {
     yield refusal(
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
@@ -239,6 +249,29 @@ export function* sharedRules(
       'unsupported_value',
     );
   }
+}
+
+/** Efforts that the API knows (API reference); each model takes a part of them. */
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+/** Classes of service (API reference). */
+const tiers = ['auto', 'default', 'flex', 'scale', 'priority'];
+
+function* reasoningFieldRules(body: JsonObject): Refusals {
+  const tier = body['service_tier'];
+  if (tier !== undefined && !tiers.includes(stringOf(tier)))
+    yield unsupportedWord('service_tier', stringOf(tier), tiers);
+  const [field, effort] =
+    body['reasoning_effort'] === undefined
+      ? ['reasoning.effort', objectOf(body['reasoning'])['effort']]
+      : ['reasoning_effort', body['reasoning_effort']];
+  if (effort === undefined) return;
+  if (/^(gpt-[34]|chatgpt)/.test(stringOf(body['model'])))
+    yield refusal(
+      `Unsupported parameter: '${field}' is not supported with this model.`,
+      field,
+      'unsupported_parameter',
+    );
+  if (!efforts.includes(stringOf(effort))) yield unsupportedWord(field, stringOf(effort), efforts);
 }
 
 /** The first id that was there before. */

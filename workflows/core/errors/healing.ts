@@ -24,6 +24,7 @@ const replyMistakes: ReadonlySet<AgentErrorCode> = new Set([
   'missing_tool_name',
   'invalid_tool',
   'output_truncated',
+  'invalid_answer',
 ]);
 
 function troubleOf(

@@ -13,7 +13,6 @@ export interface RouteConfig {
   readonly toolProtocol: 'native' | 'text';
   readonly maxOutputTokens: number;
   readonly windowTokens: number;
-  readonly temperature?: number;
   /** Only with `end-run`: what this route refuses goes to no other provider. */
   readonly onRefusedRequest?: 'end-run';
   /** Replaces the limit of the same name. */
@@ -61,6 +60,8 @@ export interface FailoverSlice {
   readonly providerWaitMs: number;
   /** How thoughts go back to routes that refused them, by route name; absent if none did. */
   readonly thoughtReplay?: { readonly [route: string]: ThoughtReplay };
+  /** Routes that refused to enforce the form of a reply; absent if none did. */
+  readonly unstructured?: readonly string[];
   /** Place of the last called route in the chain. */
   readonly lastRouteIndex?: number;
 }

@@ -4,6 +4,7 @@ import type { Allowance, CallSpend, EstimatedSpend, Usage } from '../budget/spen
 import type { ContextBounds, ContextMeasure } from '../context/measure';
 import type { CountedContext, TokenFactors } from '../context/token-factors';
 import type { AgentError, ThoughtReplay } from '../failure';
+import type { JsonValue } from '../json';
 import type { ObservedError } from '../learning/ports';
 import type { ContentHash, DefinitionReference, Head } from '../message';
 import type { PendingResult, ProposedToolCall, RuntimeResult } from '../tools/ports';
@@ -31,6 +32,8 @@ export interface CallModelInput extends DefinitionReference, Partial<NextRequest
   readonly idPrefix: string;
   /** How the route takes the model's own thoughts, as an earlier refusal showed. */
   readonly thoughts?: ThoughtReplay;
+  /** The route has refused to enforce the form of a reply. */
+  readonly unstructured?: true;
   /** Texts of people that join the transcript before this call. */
   readonly userTexts?: readonly string[];
   /** Errors that ended since the last call, to be recorded. */
@@ -93,6 +96,8 @@ export interface CallModelResult extends ActivityTimes {
   readonly textPreview: string;
   /** The reply's whole text up to `answerBytes`, only if it called no tool; what is cut says so. */
   readonly answer?: string;
+  /** What the answer says, if it must have a form: JSON that fits the agent's output schema. */
+  readonly output?: JsonValue;
   /** Of the reply alone; our own count where the vendor's cannot be true (ADR 0047). */
   readonly usage: Usage;
   /** What all attempts of this call consumed, this reply included; absent if it is just `usage` at the route's price. */

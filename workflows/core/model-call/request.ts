@@ -3,7 +3,7 @@ import type { Allowance } from '../budget/spend';
 import type { Sized } from '../context/size';
 import { countedNow, unusualBounds } from '../context/size';
 import { isRecovering, routeName } from '../failover/provider-health';
-import { thoughtReplayOf } from '../failover/refused-thoughts';
+import { isUnstructured, thoughtReplayOf } from '../failover/refused-dialect';
 import type { FailoverSlice } from '../failover/state';
 import { invariant } from '../invariant';
 import { defined } from '../json';
@@ -62,6 +62,7 @@ export function modelInput(
       note: wholeNote(state),
       maxOutputTokens,
       thoughts: thoughtReplayOf(state, name),
+      unstructured: isUnstructured(state, name) ? (true as const) : undefined,
       counted: countedNow(state),
       tokenFactors: state.context.factors[name],
       userTexts: userTexts.length === 0 ? undefined : userTexts,

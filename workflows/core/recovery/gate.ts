@@ -4,6 +4,7 @@ import type { BudgetSlice } from '../budget/state';
 import { shortHash } from '../errors/fingerprint';
 import type { ErrorsSlice } from '../errors/state';
 import { decideRoute, isRecovering, routeName } from '../failover/provider-health';
+import { isUnstructured } from '../failover/refused-dialect';
 import type { FailoverSlice } from '../failover/state';
 import { findLoop } from '../guard/loop-detector';
 import type { GuardSlice } from '../guard/state';
@@ -99,7 +100,10 @@ function contextOf(
   };
 }
 
-function routeOf(state: GateState, atMs: number): Pick<PlanRecoveryInput, 'routeIndex' | 'probe'> {
+function routeOf(
+  state: GateState,
+  atMs: number,
+): Pick<PlanRecoveryInput, 'routeIndex' | 'probe' | 'unstructured'> {
   const chain = state.snapshot?.chain ?? [];
   const decision = decideRoute(state.health, chain, atMs);
   const route = decision.type === 'use' ? chain[decision.routeIndex] : undefined;
@@ -107,6 +111,7 @@ function routeOf(state: GateState, atMs: number): Pick<PlanRecoveryInput, 'route
   return {
     routeIndex: decision.routeIndex,
     ...(isRecovering(state.health, routeName(route)) ? { probe: true } : {}),
+    ...(isUnstructured(state, routeName(route)) ? { unstructured: true } : {}),
   };
 }
 

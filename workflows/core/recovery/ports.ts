@@ -23,6 +23,8 @@ export interface PlanRecoveryInput {
   /** Place of the route in the run's chain; absent where every route is cooling: then no model is asked. */
   readonly routeIndex?: number;
   readonly probe?: true;
+  /** The route has refused to enforce the form of a reply. */
+  readonly unstructured?: true;
   readonly iteration: number;
   readonly idPrefix: string;
   /** Results that are not in the transcript yet. */

@@ -191,10 +191,10 @@ function continuePausedReply(state: RunState, result: CallModelResult): Move<Run
 }
 
 function readAnswer(state: RunState, result: CallModelResult): Move<RunState> {
-  const { answer = '', head } = result;
+  const { answer = '', output, head } = result;
   if (answer.trim() === '') return rejectReply(state, [emptyReply]);
   if (prepared(state).snapshot.completion === 'tool') return rejectReply(state, [noToolCall]);
-  return propose(state, { answer, head, calls: [] });
+  return propose(state, { answer, head, calls: [], ...defined({ output }) });
 }
 
 function rejectReply(

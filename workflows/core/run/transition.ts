@@ -13,7 +13,7 @@ import {
   failOver,
   recordInfraError,
 } from '../failover/provider-failure';
-import { onRefusedThoughts } from '../failover/refused-thoughts';
+import { onRefusedDialect } from '../failover/refused-dialect';
 import { waitOrFail } from '../failover/wait-or-fail';
 import type { InfraError } from '../failure';
 import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '../guard/clock';
@@ -317,7 +317,7 @@ function onModelCallFailed(
   const state = chargeFailedCall(before, callId, routeIndex, failure);
   if (failure.spared === true) return failOver(state, routeIndex, failure, skipsRoute(state), atMs);
   return andThen(recordInfraError(state, failure), (noted) => {
-    const again = onRefusedThoughts(noted, routeIndex, failure);
+    const again = onRefusedDialect(noted, routeIndex, failure);
     if (again !== undefined) return again;
     // The vendor may have refused the larger limit that the core asked for after a cut reply: ask again with the usual limit.
     if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)

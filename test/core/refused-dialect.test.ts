@@ -89,3 +89,36 @@ test('the model reads which call was cut', () => {
   const run = drive([{ stopReason: 'truncated', error }, { text: 'done' }]);
   expect(run.requests[1]?.input.note).toContain('cut off');
 });
+
+describe('a vendor that refuses to enforce the form of a reply', () => {
+  const refusedForm = anInfraError('format', { structure: 'refused' });
+  const formsOf = (run: RunDriver): readonly (readonly [number, true | undefined])[] =>
+    run.requests.map(({ input }) => [input.routeIndex, input.unstructured]);
+
+  test('is asked again without it, and never asked for it again in the run', () => {
+    const run = drive([refusedForm, look, look, { text: 'done' }]);
+    expect(run.outcome).toMatchObject({ status: 'completed', report: { failovers: 0 } });
+    expect(formsOf(run)).toEqual([
+      [0, undefined],
+      [0, true],
+      [0, true],
+      [0, true],
+    ]);
+  });
+
+  test('may refuse for another reason, which is then a refusal as any other', () => {
+    const run = drive([refusedForm, refusedForm], [aRoute()]);
+    expect(run.outcome).toMatchObject({ status: 'failed', reason: 'infra' });
+    expect(formsOf(run)).toEqual([
+      [0, undefined],
+      [0, true],
+    ]);
+  });
+
+  test('may also refuse thoughts: each is repeated once', () => {
+    const run = drive([refusedForm, refused('omitted'), { text: 'done' }]);
+    expect(run.outcome.status).toBe('completed');
+    expect(asked(run).at(-1)).toEqual([0, 'omitted']);
+    expect(formsOf(run).at(-1)).toEqual([0, true]);
+  });
+});
