@@ -12,6 +12,7 @@ import type { RunAccess } from './run-access';
 import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
+import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import type { AgentType, OutputOf } from '../workflows/core/typed-agent';
 import type { AgentStart, StartOptions } from './start-run';
 import { checkStart, startOptionsOf, startRun } from './start-run';
@@ -32,6 +33,8 @@ export interface ConnectOptions {
   readonly dataConverter?: DataConverter;
   /** Milliseconds that the server may take to answer. Default 10,000. */
   readonly connectTimeoutMs?: number;
+  /** The store of the workers, from `openStore`: only `events` with `text` reads it. The caller closes it. */
+  readonly store?: LiveTextSource;
   /** Task queue of the workers. Default `holdfast`. */
   readonly taskQueue?: string;
   /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
@@ -58,7 +61,7 @@ export class AgentClient {
     private readonly client: Client,
     private readonly options: Pick<
       ConnectOptions,
-      'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey'
+      'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey' | 'store'
     > = {},
   ) {
     this.knownAgents = new KnownAgents(client);
@@ -163,7 +166,9 @@ export class AgentClient {
 
   private accessTo(runId: string): RunAccess {
     const { client, address, approvalKey } = this;
-    return { client: client.workflow, address, runId: check(runIdSchema, runId), approvalKey };
+    const { store } = this.options;
+    const known = check(runIdSchema, runId);
+    return { client: client.workflow, address, runId: known, approvalKey, store };
   }
 
   private async explaining<Result>(work: () => Promise<Result>): Promise<Result> {
