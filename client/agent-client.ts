@@ -4,7 +4,7 @@ import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { defaultTaskQueue } from '../workflows/contract';
 import { approvalKeyFrom } from './approval-key';
-import { check, runIdSchema } from './check-input';
+import { check, runIdSchema, storeSchema } from './check-input';
 import type { RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
 import { continuedStart, forkStart } from './fork-run';
@@ -56,7 +56,7 @@ export class AgentClient {
   private readonly approvalKey: KeyObject | undefined;
   private readonly knownAgents: KnownAgents;
 
-  /** Errors: `invalid-input` for an approval key that is none; `sdk-mismatch`. */
+  /** Errors: `invalid-input` for an approval key or a store that is none; `sdk-mismatch`. */
   constructor(
     private readonly client: Client,
     private readonly options: Pick<
@@ -65,7 +65,8 @@ export class AgentClient {
     > = {},
   ) {
     this.knownAgents = new KnownAgents(client);
-    const { approvalKey } = options;
+    const { approvalKey, store } = options;
+    if (store !== undefined) check(storeSchema, store);
     this.approvalKey = approvalKey === undefined ? undefined : approvalKeyFrom(approvalKey);
     checkSdk((message) => new ClientError('sdk-mismatch', message));
   }

@@ -69,13 +69,15 @@ function isAfter(id: string, [segment, event, index]: Place): boolean {
 }
 
 /**
- * A run's timeline, piece by piece, each with the text that came before it.
+ * A run's timeline, piece by piece, each with the text that came before it. `ofAnyStore`: a run that lives in another store than
+ * the client's has no text, and is no error.
  *
  * Errors: `invalid-input` before anything is read, and for the text of a run that lives in another store; as `foldRun`.
  */
 export async function* runEvents(
   access: RunAccess,
-  given: EventOptions & { readonly text?: true } = {},
+  given: EventOptions & Partial<WithText> = {},
+  ofAnyStore = false,
 ): AsyncGenerator<PieceWithText, void> {
   const { after, text = false, follow = text, signal } = check(optionsSchema, given);
   const { client, runId, store } = access;
@@ -93,7 +95,7 @@ export async function* runEvents(
   const { namespace } = client.options;
   try {
     if (text && store !== undefined) {
-      for await (const piece of withText(pieces, { source: store, namespace, runId }))
+      for await (const piece of withText(pieces, { source: store, namespace, runId, ofAnyStore }))
         yield behind(piece, place);
     } else for await (const piece of pieces) yield behind({ ...piece, deltas: [] }, place);
   } finally {

@@ -96,9 +96,9 @@ export class RunHandle<Output = JsonValue | undefined> {
     }
   }
 
-  /** As `events`, with where the run is after each piece of its timeline: for displays. @internal */
+  /** As `events`, with where the run is after each piece of its timeline, and without text where its store is another one: for displays. @internal */
   async *watch(options: EventOptions & Partial<WithText> = {}): AsyncGenerator<RunMoment, void> {
-    for await (const { entries, deltas, folded } of runEvents(this.access, options))
+    for await (const { entries, deltas, folded } of runEvents(this.access, options, true))
       yield { entries, deltas, ...momentOf(folded) };
   }
 

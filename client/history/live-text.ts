@@ -24,6 +24,8 @@ export interface TextOrigin {
   readonly source: LiveTextSource;
   readonly namespace: string;
   readonly runId: string;
+  /** A run that lives in another store has no text; otherwise it is refused. */
+  readonly ofAnyStore: boolean;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface TextOrigin {
  *
  * Contract: text comes after the start of its iteration and before the reply's entry; none is kept for a reader that is slow,
  * who gets all of it at once. What the store cannot give is lost, and facts never wait for it for more than half a second.
- * Errors: those of the pieces; `invalid-input` for a run that lives in another store.
+ * Errors: those of the pieces; `invalid-input` for a run that lives in another store, unless any will do.
  */
 export async function* withText(
   pieces: AsyncGenerator<FoldedPiece, void>,
@@ -42,9 +44,10 @@ export async function* withText(
   for (let next = pieces.next(); ;) {
     // Where the reader leaves in the meantime, nobody is there for its error.
     next.catch(() => undefined);
-    const isOpen = known?.folded.state?.phase.type === 'calling-model';
+    const state = known?.folded.state;
+    const isOpen = state?.phase.type === 'calling-model' && reader.isHere(state);
     const arrived = await (isOpen ? orAfter(askEveryMs, next) : next);
-    const deltas = isOpen ? await reader.read(known?.folded.state) : [];
+    const deltas = isOpen ? await reader.read(state) : [];
     if (arrived === undefined) {
       if (known !== undefined && deltas.length > 0)
         yield { entries: [], folded: known.folded, deltas };
@@ -52,7 +55,6 @@ export async function* withText(
     }
     if (arrived.done === true) return;
     known = arrived.value;
-    reader.checkStore(known.folded.state);
     yield { ...known, deltas };
     next = pieces.next();
   }
@@ -65,10 +67,12 @@ class TextReader {
 
   constructor(private readonly origin: TextOrigin) {}
 
-  checkStore(state: RunState | undefined): void {
-    const { source, runId } = this.origin;
-    const storeId = state?.snapshot?.storeId;
-    if (storeId === undefined || storeId === source.id) return;
+  /** Whether the run's text is in this store. Errors: as `withText`. */
+  isHere({ snapshot }: RunState): boolean {
+    const { source, runId, ofAnyStore } = this.origin;
+    const storeId = snapshot?.storeId;
+    if (ofAnyStore || storeId === undefined || storeId === source.id)
+      return storeId === source.id;
     throw new ClientError(
       'invalid-input',
       `Run "${runId}" lives in store ${storeId}; this client was given store ${source.id} (${source.label}), which has none of its text. Give \`connect\` the store of the run's workers.`,
