@@ -27,7 +27,7 @@ import { appendPending } from './model-call/pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
 import { takeReply } from './model-call/reply-intake';
-import type { Attempting } from './model-call/route-attempt';
+import type { Attempting, MeasuredRequest, OpenRoute } from './model-call/route-attempt';
 import {
   onRoute,
   providerOf,
@@ -123,6 +123,23 @@ function livePlace({ iteration }: CallModelInput, route: RouteConfig): LiveTextP
   };
 }
 
+/** Sends a request whose reply people see while it arrives. */
+async function sendShown(
+  open: OpenRoute,
+  attempting: Attempting,
+  measured: MeasuredRequest,
+  input: CallModelInput,
+): Promise<ModelReply> {
+  const live = new LiveText(open.store.liveTexts, livePlace(input, open.route));
+  try {
+    return await sendAttempt(open, attempting, measured, (text) => {
+      live.add(text);
+    });
+  } finally {
+    await live.end();
+  }
+}
+
 async function callRoute(
   deps: ActivityDeps,
   input: CallModelInput,
@@ -181,10 +198,7 @@ async function callRoute(
       measure,
       parts: () => measureParts(call, measure, config.compaction),
     };
-    const live = new LiveText(store.liveTexts, livePlace(input, route));
-    const reply = await sendAttempt(open, attempting, measured, (text) => {
-      live.add(text);
-    }).finally(() => live.end());
+    const reply = await sendShown(open, attempting, measured, input);
     return parkedIfNotTaken(store, attempting, reply, take);
   });
 }

@@ -5,7 +5,7 @@ export { ClientError } from './client-error';
 export { connect } from './connect';
 export type { RunSummary } from './list-runs';
 export type { Actor } from './person-requests';
-export type { EventOptions } from './run-events';
+export type { EventOptions } from './history/run-events';
 export { RunHandle } from './run-handle';
 export type { WaitOptions } from './run-result';
 export type { AgentStart, StartOptions } from './start-run';

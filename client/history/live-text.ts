@@ -71,8 +71,7 @@ class TextReader {
   isHere({ snapshot }: RunState): boolean {
     const { source, runId, ofAnyStore } = this.origin;
     const storeId = snapshot?.storeId;
-    if (ofAnyStore || storeId === undefined || storeId === source.id)
-      return storeId === source.id;
+    if (ofAnyStore || storeId === undefined || storeId === source.id) return storeId === source.id;
     throw new ClientError(
       'invalid-input',
       `Run "${runId}" lives in store ${storeId}; this client was given store ${source.id} (${source.label}), which has none of its text. Give \`connect\` the store of the run's workers.`,

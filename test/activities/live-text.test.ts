@@ -40,7 +40,8 @@ test('no part of a secret is seen, whatever the pieces are', () => {
 
 test('a text of 300,000 characters is whole at the end, and each look costs its end alone', () => {
   const line = 'A line of a long answer, with a path /usr/lib and a number 12345.\n';
-  const long = `${line.repeat(2_000)}${key}\n${line.repeat(2_000)}${token}\n${line.repeat(500)}`;
+  const section = `${line.repeat(3)}${token}\n`;
+  const long = `${section.repeat(650)}${key}\n${section.repeat(650)}`;
   const seen = seenOf(long, 1_000);
   expect(seen.at(-1)).toBe(withoutSecrets(stripHidden(long)));
   for (const one of seen) expect(one).not.toMatch(/MIIE|ghp_/);
@@ -73,7 +74,8 @@ function read(pieces: readonly TextPiece[]): string {
 }
 
 test('a watched text is written while it arrives, and its end before the reply goes on', async () => {
-  const { store, dispose } = await temporaryStore();
+  const stored = await temporaryStore();
+  const { store } = stored;
   await store.liveTexts.watch(place.runKey, undefined);
   const live = new LiveText(store.liveTexts, place);
   live.add('The first words, ');
@@ -96,18 +98,19 @@ test('a watched text is written while it arrives, and its end before the reply g
   } while (pieces[0]?.call !== 't1/2');
   expect(read(pieces)).toBe('');
   await retry.end();
-  await dispose();
+  await stored.dispose();
 });
 
 test('nobody watches: nothing is written; a store that fails or hangs loses text, and no reply', async () => {
-  const { store, dispose } = await temporaryStore();
+  const stored = await temporaryStore();
+  const { store } = stored;
   const unwatched = new LiveText(store.liveTexts, place);
   unwatched.add('A text that nobody reads. '.repeat(20));
   await unwatched.end();
   expect(await store.liveTexts.watch(place.runKey, undefined)).toEqual([]);
   const broken = new LiveText(store.liveTexts, place);
   broken.add('Lost. '.repeat(100));
-  await dispose();
+  await stored.dispose();
   await broken.end();
   const hanging = new LiveText(
     { isWatched: () => new Promise<never>(() => undefined), write: () => Promise.resolve() },

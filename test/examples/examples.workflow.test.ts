@@ -5,6 +5,7 @@ import { work } from '../../examples/backend-worker';
 import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summarizeTicket } from '../../examples/existing-worker';
+import { readInBrowser } from '../../examples/server-sent-events';
 import { askTheWriter } from '../../examples/subagents';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
@@ -63,6 +64,14 @@ test('custom-tool: refunds once, after code has approved, with a typed result', 
     report: { healed: { tool_execution_failed: 1 } },
   });
   expect(payments.count).toBe(1);
+});
+
+test('server-sent-events: a browser reads words while they arrive, and goes on where it was cut off', async () => {
+  const { shown, ids } = await onTestServer(readInBrowser);
+  expect(shown).toContain('Waters rise');
+  expect(shown.at(-1)).toBe('Waters rise in spring, and fall in autumn.');
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.length).toBeGreaterThan(3);
 });
 
 test('subagents: two researchers work side by side under the budget of the run above', async () => {

@@ -29,9 +29,9 @@ export function describeLiveTexts(name: string, engine: ContractEngine): void {
       const { liveTexts } = worker;
       expect(await liveTexts.isWatched(run)).toBe(false);
       expect(await watcher.liveTexts.watch(run, undefined)).toEqual([]);
-      expect(await Promise.all([run, 'default/run-2'].map((key) => liveTexts.isWatched(key)))).toEqual(
-        [true, false],
-      );
+      expect(
+        await Promise.all([run, 'default/run-2'].map((key) => liveTexts.isWatched(key))),
+      ).toEqual([true, false]);
       await liveTexts.write(run, piece(1), true);
       await engine.execute(url, `UPDATE ${engine.table('text_watchers')} SET until_ms = 1`);
       expect(await liveTexts.isWatched(run)).toBe(false);
@@ -70,7 +70,12 @@ export function describeLiveTexts(name: string, engine: ContractEngine): void {
     });
 
     it('goes with a sweep unless it is watched, and a damaged piece is none', async () => {
-      const options = { roots: new Set<string>(), runKeys: new Set<string>(), graceMs: 0, nowMs: 0 };
+      const options = {
+        roots: new Set<string>(),
+        runKeys: new Set<string>(),
+        graceMs: 0,
+        nowMs: 0,
+      };
       await watcher.liveTexts.watch(run, undefined);
       await worker.liveTexts.write(run, piece(1), true);
       await worker.liveTexts.write('default/unwatched', piece(1), true);

@@ -1,13 +1,14 @@
 /** What `events` takes and gives: a run's timeline from an id on, and with it the text of model calls in progress. */
 import { z } from 'zod';
-import { defined } from '../workflows/core/json';
-import { check } from './check-input';
-import { ClientError } from './client-error';
-import { withText } from './history/live-text';
-import type { PieceWithText } from './history/live-text';
-import { foldRun } from './history/read-history';
-import type { RunAccess } from './run-access';
-import { attemptEach } from './run-access';
+import { defined } from '../../workflows/core/json';
+import type { LiveTextSource } from '../../workflows/core/model-call/live-text';
+import { check } from '../check-input';
+import { ClientError } from '../client-error';
+import { withText } from './live-text';
+import type { PieceWithText } from './live-text';
+import { foldRun } from './read-history';
+import type { RunAccess } from '../run-access';
+import { attemptEach } from '../run-access';
 
 /** How much of a timeline, and until when. */
 export interface EventOptions {
@@ -39,9 +40,7 @@ const optionsSchema = z
         .optional(),
       follow: z.boolean({ error: '`follow` must be true or false' }).optional(),
       text: z.boolean({ error: '`text` must be true or false' }).optional(),
-      signal: z
-        .instanceof(AbortSignal, { error: '`signal` must be an AbortSignal' })
-        .optional(),
+      signal: z.instanceof(AbortSignal, { error: '`signal` must be an AbortSignal' }).optional(),
     },
     {
       error: (issue) =>
@@ -80,12 +79,8 @@ export async function* runEvents(
   ofAnyStore = false,
 ): AsyncGenerator<PieceWithText, void> {
   const { after, text = false, follow = text, signal } = check(optionsSchema, given);
-  const { client, runId, store } = access;
-  if (text && store === undefined)
-    throw new ClientError(
-      'invalid-input',
-      `The text of run "${runId}" is in the store of its workers, and this client has no store. Give it one, connect({ …, store: await openStore(url) }), or leave \`text\` out.`,
-    );
+  const { client, runId } = access;
+  const source = text ? storeFor(access) : undefined;
   const place = after === undefined ? undefined : placeOf(after);
   // Ends a question for news that is still open when the reader leaves.
   const leave = new AbortController();
@@ -93,14 +88,21 @@ export async function* runEvents(
   const reading = { follow, signal: stop, ...defined({ fromSegment: place?.[0] }) };
   const pieces = attemptEach(access, foldRun(client, runId, reading));
   const { namespace } = client.options;
+  const told =
+    source === undefined ? pieces : withText(pieces, { source, namespace, runId, ofAnyStore });
   try {
-    if (text && store !== undefined) {
-      for await (const piece of withText(pieces, { source: store, namespace, runId, ofAnyStore }))
-        yield behind(piece, place);
-    } else for await (const piece of pieces) yield behind({ ...piece, deltas: [] }, place);
+    for await (const piece of told) yield behind({ deltas: [], ...piece }, place);
   } finally {
     leave.abort();
   }
+}
+
+function storeFor({ runId, store }: RunAccess): LiveTextSource {
+  if (store !== undefined) return store;
+  throw new ClientError(
+    'invalid-input',
+    `The text of run "${runId}" is in the store of its workers, and this client has no store. Give it one, connect({ …, store: await openStore(url) }), or leave \`text\` out.`,
+  );
 }
 
 function behind(piece: PieceWithText, place: Place | undefined): PieceWithText {
