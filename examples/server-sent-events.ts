@@ -95,7 +95,7 @@ export async function readInBrowser(
     return await worker.runUntil(async () => {
       const { runId } = await client.start(writer, { goal: 'Write about the river.' });
       const url = `http://127.0.0.1:${port}/runs/${runId}/events`;
-      // The connection is lost in the middle of the reply …
+      // The connection breaks while the reply arrives …
       for await (const entry of received(url)) {
         take(entry);
         if ((shown.at(-1) ?? '').length > 10) break;

@@ -69,7 +69,7 @@ function isAfter(id: string, [segment, event, index]: Place): boolean {
 
 /**
  * A run's timeline, piece by piece, each with the text that came before it. `ofAnyStore`: a run that lives in another store than
- * the client's has no text, and is no error.
+ * the client's has no text, and is not refused.
  *
  * Errors: `invalid-input` before anything is read, and for the text of a run that lives in another store; as `foldRun`.
  */
@@ -88,10 +88,10 @@ export async function* runEvents(
   const reading = { follow, signal: stop, ...defined({ fromSegment: place?.[0] }) };
   const pieces = attemptEach(access, foldRun(client, runId, reading));
   const { namespace } = client.options;
-  const told =
+  const whole =
     source === undefined ? pieces : withText(pieces, { source, namespace, runId, ofAnyStore });
   try {
-    for await (const piece of told) yield behind({ deltas: [], ...piece }, place);
+    for await (const piece of whole) yield behind({ deltas: [], ...piece }, place);
   } finally {
     leave.abort();
   }
