@@ -10,7 +10,7 @@ import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
 import { attempt, cancelRun } from './run-access';
 import type { TextDelta } from '../workflows/core/model-call/live-text';
-import type { EventOptions, WithText } from './history/run-events';
+import type { EventOptions } from './history/run-events';
 import { runEvents } from './history/run-events';
 import type { RunEntry } from './history/fold';
 import type { PieceWithText } from './history/live-text';
@@ -85,10 +85,12 @@ export class RunHandle<Output = JsonValue | undefined> {
    * iteration and before the reply's entry.
    * Errors: `invalid-input` for an `after` that is no id, and for `text` without the run's store.
    */
-  events(options: EventOptions & WithText): AsyncGenerator<RunEntry | TextDelta, void>;
+  events(
+    options: EventOptions & { readonly text: true; readonly follow?: true },
+  ): AsyncGenerator<RunEntry | TextDelta, void>;
   events(options?: EventOptions): AsyncGenerator<RunEntry, void>;
   async *events(
-    options: EventOptions & Partial<WithText> = {},
+    options: EventOptions & { readonly text?: true } = {},
   ): AsyncGenerator<RunEntry | TextDelta, void> {
     for await (const { deltas, entries } of runEvents(this.access, options)) {
       yield* deltas;
@@ -97,7 +99,9 @@ export class RunHandle<Output = JsonValue | undefined> {
   }
 
   /** As `events`, with where the run is after each piece of its timeline, and without text where its store is another one: for displays. @internal */
-  async *watch(options: EventOptions & Partial<WithText> = {}): AsyncGenerator<RunMoment, void> {
+  async *watch(
+    options: EventOptions & { readonly text?: true } = {},
+  ): AsyncGenerator<RunMoment, void> {
     for await (const { entries, deltas, folded } of runEvents(this.access, options, true))
       yield { entries, deltas, ...momentOf(folded) };
   }

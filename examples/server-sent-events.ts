@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createActivities, defineAgent } from '../activities/index';
-import type { AgentClient, RunEntry, TextDelta } from '../client/index';
+import type { AgentClient, TextDelta, TimelineEntry } from '../client/index';
 import { ClientError } from '../client/index';
 import { reply } from '../testing/index';
 import { createWorker } from '../workers/index';
@@ -47,7 +47,7 @@ async function sendEvents(
   response.end();
 }
 
-type Received = RunEntry | TextDelta;
+type Received = TimelineEntry | TextDelta;
 
 /** What `EventSource` does in a browser. */
 async function* received(url: string, lastEventId?: string): AsyncGenerator<Received, void> {

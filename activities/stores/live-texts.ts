@@ -12,6 +12,8 @@ import { numberOf, placeholders, textOf } from './sql/sql-database';
 const watchedMs = 10_000;
 /** Milliseconds after which a watcher says so again. */
 const renewMs = 3_000;
+/** Milliseconds between two times that a process removes what nobody watches. */
+const pruneMs = 60_000;
 /** Runs of which this process remembers when it said so. */
 const keptRenewals = 10_000;
 /** Questions that share one statement. */
@@ -46,6 +48,7 @@ interface Question {
 export class LiveTexts {
   /** When this process says again that it watches a run, by `performance.now()`. */
   readonly #renewals = new Map<string, number>();
+  #pruneDueMs = 0;
   readonly #readPieces: (question: Question) => Promise<readonly TextPiece[]>;
   readonly #readWatched: (runHash: string) => Promise<boolean>;
 
@@ -91,7 +94,10 @@ export class LiveTexts {
     if (this.#renewals.size >= keptRenewals) this.#renewals.clear();
     this.#renewals.set(runHash, nowMs + renewMs);
     try {
-      if (dueMs === undefined) await this.prune();
+      if (nowMs >= this.#pruneDueMs) {
+        this.#pruneDueMs = nowMs + pruneMs;
+        await this.prune();
+      }
       await this.database.write((query) => query(renewSql, [runHash, watchedMs]));
     } catch (thrown) {
       this.#renewals.delete(runHash);

@@ -20,12 +20,6 @@ export interface EventOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Asks for the text of model calls in progress, which is there only while it arrives. */
-export interface WithText {
-  readonly text: true;
-  readonly follow?: true;
-}
-
 const entryId = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/;
 
 const optionsSchema = z
@@ -75,7 +69,7 @@ function isAfter(id: string, [segment, event, index]: Place): boolean {
  */
 export async function* runEvents(
   access: RunAccess,
-  given: EventOptions & Partial<WithText> = {},
+  given: EventOptions & { readonly text?: true } = {},
   ofAnyStore = false,
 ): AsyncGenerator<PieceWithText, void> {
   const { after, text = false, follow = text, signal } = check(optionsSchema, given);

@@ -35,13 +35,14 @@ export function describeLiveTexts(name: string, engine: ContractEngine): void {
       await liveTexts.write(run, piece(1), true);
       await engine.execute(url, `UPDATE ${engine.table('text_watchers')} SET until_ms = 1`);
       expect(await liveTexts.isWatched(run)).toBe(false);
-      // Another run is watched for the first time: what nobody watches goes.
+      // A process that watches something removes what nobody watches.
       await worker.liveTexts.watch('default/run-2', undefined);
       expect(await worker.liveTexts.watch(run, undefined)).toEqual([]);
     });
 
     it('comes in order behind what a watcher has, and as a whole to one that comes later', async () => {
       const { liveTexts } = worker;
+      await watcher.liveTexts.watch(run, undefined);
       for (const number of [1, 2, 3]) await liveTexts.write(run, piece(number), number === 1);
       expect(await watcher.liveTexts.watch(run, undefined)).toEqual([1, 2, 3].map((n) => piece(n)));
       for (let number = 4; number <= 12; number += 1)
@@ -56,6 +57,7 @@ export function describeLiveTexts(name: string, engine: ContractEngine): void {
 
     it('goes to each of 250 watchers at once, each behind its own cursor', async () => {
       const runs = Array.from({ length: 250 }, (_, at) => `default/many-${at}`);
+      await Promise.all(runs.map((key) => watcher.liveTexts.watch(key, undefined)));
       await Promise.all(
         runs.map((key, at) => worker.liveTexts.write(key, piece(1, `t${at}/1`), true)),
       );

@@ -26,6 +26,9 @@ export async function openEnvironmentStore({ store }: Pick<Environment, 'store'>
   }
 }
 
+/** Milliseconds that a command waits for a store that it does not need. */
+const findMs = 2_000;
+
 /** The store of the environment for a command that works without it too: undefined where none was made, or none opens. */
 export async function findEnvironmentStore({
   variables,
@@ -33,7 +36,7 @@ export async function findEnvironmentStore({
 }: Surroundings): Promise<Store | undefined> {
   const { store } = readEnvironment(variables, directory);
   if (store.startsWith('sqlite:') && !existsSync(store.slice('sqlite:'.length))) return undefined;
-  return openStore(store).catch(() => undefined);
+  return openStore(store, { waitMs: findMs }).catch(() => undefined);
 }
 
 /** Opens the store, does the work, and closes the store in any case. */
