@@ -8,9 +8,9 @@ import type { LiveTexts } from '../stores/live-texts';
 import { withoutSecrets } from '../untrusted/known-secrets';
 import { lastWordStart, placeBetweenSecrets } from '../untrusted/sanitizer';
 
-/** Milliseconds between two pieces: words appear five letters at a time at 10,000 words a minute. */
+/** Milliseconds between two pieces: short enough to be read as a flow, long enough to hold several words (ADR 0062). */
 const pieceEveryMs = 100;
-/** Pieces' times between two questions whether somebody watches now, each one row of the store (ADR 0062). */
+/** Every so many pieces the store is asked whether somebody watches: twice a second (ADR 0062). */
 const lookEvery = 5;
 /** Milliseconds for which the end of a text may hold up the reply: a store that is slow loses text, not time. */
 const mostEndMs = 500;
@@ -70,8 +70,8 @@ export interface LiveTextPlace extends Omit<TextPiece, 'number' | 'offset' | 'te
 /**
  * The text of one attempt.
  *
- * Contract: while nobody watches, it costs one read of the store in half a second, and nothing for a text that takes less than
- * a tenth. It never fails, and holds up the reply for at most half a second: what the store does not take is lost.
+ * Contract: while nobody watches, it costs one read of the store in half a second, and none for a short text that takes less
+ * than a tenth. It never fails, and holds up the reply for at most half a second: what the store does not take is lost.
  */
 export class LiveText {
   readonly #text: VisibleText;
