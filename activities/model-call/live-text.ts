@@ -79,6 +79,7 @@ export class LiveText {
   #turns = 0;
   #received = 0;
   #isWatched = false;
+  #isOver = false;
   /** What watchers have; undefined: nothing yet, perhaps the text of an attempt before. */
   #written: string | undefined;
   #pieces = 0;
@@ -114,6 +115,8 @@ export class LiveText {
         late.addEventListener('abort', resolve, { once: true });
       }),
     ]);
+    // What is late would take the place of the next call's text.
+    this.#isOver = true;
   }
 
   #begin(): void {
@@ -130,7 +133,7 @@ export class LiveText {
       const isLookDue = this.#turns % lookEvery === 0;
       this.#turns += 1;
       if (isLookDue) this.#isWatched = await texts.isWatched(place.runKey);
-      if (this.#isWatched) await this.#write(isEnded);
+      if (this.#isWatched && !this.#isOver) await this.#write(isEnded);
     } catch {
       // Text may be lost; the next piece, or none, holds what this one held.
     }
