@@ -1,4 +1,5 @@
 /** The activity `callModel`: appends what is pending, sends one request, checks the reply and stores it. */
+import { Context } from '@temporalio/activity';
 import type {
   CallModelInput,
   CallModelResult,
@@ -6,24 +7,27 @@ import type {
   SentModelCall,
   SentReply,
 } from '../workflows/core/model-call/ports';
+import { liveTextKey } from '../workflows/core/model-call/live-text';
 import { sentReply } from '../workflows/core/model-call/sent-call';
 import { usualBounds } from '../workflows/core/context/size';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
 import { defined } from '../workflows/core/json';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
-import { loadDefinition, storeOf } from './definitions/activity-deps';
 import type { ResolvedRoute } from './definitions/resolve-route';
+import { currentRunId, loadDefinition, storeOf } from './definitions/activity-deps';
 import { loadModelCall } from './definitions/run-facts';
 import type { MeasuredCall } from './measure/call-measure';
 import { countOfCall, measureCall } from './measure/call-measure';
 import { checkRequest, outputRoom, measureParts } from './context/request-check';
 import { judgeUsage, promptTokensOf } from './model-call/judged-usage';
+import type { LiveTextPlace } from './model-call/live-text';
+import { LiveText } from './model-call/live-text';
 import { appendPending } from './model-call/pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
 import { takeReply } from './model-call/reply-intake';
-import type { Attempting } from './model-call/route-attempt';
+import type { Attempting, MeasuredRequest, OpenRoute } from './model-call/route-attempt';
 import {
   onRoute,
   providerOf,
@@ -127,6 +131,33 @@ function routeFor(
   return { route, provider: providerOf(deps, route.provider) };
 }
 
+function livePlace({ iteration }: CallModelInput, route: ResolvedRoute): LiveTextPlace {
+  const { namespace, activityId, attempt } = Context.current().info;
+  return {
+    runKey: liveTextKey(namespace, currentRunId()),
+    call: `${activityId}/${attempt}`,
+    ...{ iteration, attempt, route: routeName(route) },
+    isTextProtocol: route.toolProtocol === 'text',
+  };
+}
+
+/** Sends a request whose reply people see while it arrives. */
+async function sendShown(
+  open: OpenRoute,
+  attempting: Attempting,
+  measured: MeasuredRequest,
+  input: CallModelInput,
+): Promise<ModelReply> {
+  const live = new LiveText(open.store.liveTexts, livePlace(input, open.route));
+  try {
+    return await sendAttempt(open, attempting, measured, (text) => {
+      live.add(text);
+    });
+  } finally {
+    await live.end();
+  }
+}
+
 async function callRoute(
   deps: ActivityDeps,
   input: CallModelInput,
@@ -181,11 +212,12 @@ async function callRoute(
   const request = { ...asked, maxOutputTokens };
   const holder = `${input.idPrefix}/${input.iteration}`;
   return onRoute(deps, { ...input, store, definition, holder }, async (open) => {
-    const reply = await sendAttempt(open, attempting, {
+    const measured = {
       request: isTextProtocol ? renderTextProtocolRequest(request) : request,
       measure,
       parts: () => measureParts(call, measure, config.compaction),
-    });
+    };
+    const reply = await sendShown(open, attempting, measured, input);
     return parkedIfNotTaken(store, attempting, reply, take);
   });
 }

@@ -4,7 +4,7 @@ import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { defaultTaskQueue } from '../workflows/contract';
 import { approvalKeyFrom } from './approval-key';
-import { check, runIdSchema } from './check-input';
+import { check, runIdSchema, storeSchema } from './check-input';
 import type { RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
 import { continuedStart, forkStart } from './fork-run';
@@ -12,6 +12,7 @@ import type { RunAccess } from './run-access';
 import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
+import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import type { AgentType, OutputOf } from '../workflows/core/typed-agent';
 import type { AgentStart, StartOptions } from './start-run';
 import { checkStart, startOptionsOf, startRun } from './start-run';
@@ -32,6 +33,8 @@ export interface ConnectOptions {
   readonly dataConverter?: DataConverter;
   /** Milliseconds that the server may take to answer. Default 10,000. */
   readonly connectTimeoutMs?: number;
+  /** The store of the workers, from `openStore`: only `events` with `text` reads it. The caller closes it. */
+  readonly store?: LiveTextSource;
   /** Task queue of the workers. Default `holdfast`. */
   readonly taskQueue?: string;
   /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
@@ -53,16 +56,17 @@ export class AgentClient {
   private readonly approvalKey: KeyObject | undefined;
   private readonly knownAgents: KnownAgents;
 
-  /** Errors: `invalid-input` for an approval key that is none; `sdk-mismatch`. */
+  /** Errors: `invalid-input` for an approval key or a store that is none; `sdk-mismatch`. */
   constructor(
     private readonly client: Client,
     private readonly options: Pick<
       ConnectOptions,
-      'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey'
+      'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey' | 'store'
     > = {},
   ) {
     this.knownAgents = new KnownAgents(client);
-    const { approvalKey } = options;
+    const { approvalKey, store } = options;
+    if (store !== undefined) check(storeSchema, store);
     this.approvalKey = approvalKey === undefined ? undefined : approvalKeyFrom(approvalKey);
     checkSdk((message) => new ClientError('sdk-mismatch', message));
   }
@@ -163,7 +167,9 @@ export class AgentClient {
 
   private accessTo(runId: string): RunAccess {
     const { client, address, approvalKey } = this;
-    return { client: client.workflow, address, runId: check(runIdSchema, runId), approvalKey };
+    const { store } = this.options;
+    const known = check(runIdSchema, runId);
+    return { client: client.workflow, address, runId: known, approvalKey, store };
   }
 
   private async explaining<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,6 +1,7 @@
 /** Checks everything that callers give, before anything is sent or spent. */
 import { z } from 'zod';
 import type { JsonObject } from '../workflows/core/json';
+import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import type { AgentType } from '../workflows/core/typed-agent';
 import {
   contextBytes,
@@ -67,6 +68,15 @@ const context = z
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= contextBytes, {
     error: `The context has more than ${contextBytes} bytes of JSON; give ids, and let tools read the data`,
   });
+
+/** A store as `openStore` returns it. */
+export const storeSchema = z.custom<LiveTextSource>(
+  (value) => typeof (value as Partial<LiveTextSource> | null)?.liveTexts?.watch === 'function',
+  {
+    error: ({ input }) =>
+      `\`store\` is ${typeof input === 'string' ? JSON.stringify(input.replace(/\/\/[^@/\s]*@/, '//***@').slice(0, 80)) : typeof input}, which is no open store; give what \`await openStore(url)\` returns`,
+  },
+);
 
 /** A thread's id: its runs' ids are `<id>:<number>`, so that it holds no colon. */
 export const threadIdSchema = z

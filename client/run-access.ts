@@ -1,6 +1,7 @@
 /** What every request about one run needs: the client, the run, and how errors are reported. */
 import type { KeyObject } from 'node:crypto';
 import type { WorkflowClient } from '@temporalio/client';
+import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import { ClientError } from './client-error';
 import { asClientError, isNotFound } from './temporal-failure';
 
@@ -10,6 +11,8 @@ export interface RunAccess {
   readonly address: string;
   /** Workflow id. */
   readonly runId: string;
+  /** Where the text of model calls is. */
+  readonly store?: LiveTextSource | undefined;
   /** Signs decisions on approvals. */
   readonly approvalKey?: KeyObject | undefined;
 }

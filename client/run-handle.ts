@@ -3,16 +3,17 @@ import type { z } from 'zod';
 import type { JsonObject, JsonValue } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { RunOutcome } from '../workflows/core/run/outcome';
-import type { TimelineEntry } from '../workflows/core/run/protocol';
 import type { PendingItem } from '../workflows/core/view/pending';
 import type { RunStatusView } from '../workflows/core/view/status';
 import type { Actor } from './person-requests';
 import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
-import { attempt, attemptEach, cancelRun } from './run-access';
-import type { ReadOptions } from './history/pages';
-import type { FoldedPiece } from './history/read-history';
-import { foldRun } from './history/read-history';
+import { attempt, cancelRun } from './run-access';
+import type { TextDelta } from '../workflows/core/model-call/live-text';
+import type { EventOptions } from './history/run-events';
+import { runEvents } from './history/run-events';
+import type { RunEntry } from './history/fold';
+import type { PieceWithText } from './history/live-text';
 import type { RunResult } from '../workflows/core/typed-agent';
 import type { WaitOptions } from './run-result';
 import { awaitOutcome, withOutput } from './run-result';
@@ -21,7 +22,7 @@ import type { TranscriptPoint } from './history/transcript-point';
 import { transcriptPoint } from './history/transcript-point';
 
 /** What happened since the moment before, and where the run is now, if history says so yet. */
-export type RunMoment = Pick<FoldedPiece, 'entries'> & ReturnType<typeof momentOf>;
+export type RunMoment = Pick<PieceWithText, 'entries' | 'deltas'> & ReturnType<typeof momentOf>;
 
 /**
  * One run, over all its segments.
@@ -76,20 +77,33 @@ export class RunHandle<Output = JsonValue | undefined> {
   }
 
   /**
-   * The run's timeline from its beginning, folded from Temporal's history; with `follow` it continues until the run ends.
+   * The run's timeline, folded from Temporal's history: from its beginning or behind an entry, up to now or to the run's end.
+   * With `text` the model's words come between the entries while they arrive.
    *
-   * Contract: the same entries in the same order each time; none is lost over crashes and segments.
+   * Contract: the same entries under the same ids in the same order, each time and in any process; none is lost over crashes and
+   * segments. The next page of history is read when the reader asks for it. Text may be lost; it comes after the start of its
+   * iteration and before the reply's entry.
+   * Errors: `invalid-input` for an `after` that is no id, and for `text` without the run's store.
    */
+  events(
+    options: EventOptions & { readonly text: true; readonly follow?: true },
+  ): AsyncGenerator<RunEntry | TextDelta, void>;
+  events(options?: EventOptions): AsyncGenerator<RunEntry, void>;
   async *events(
-    options: { readonly follow?: boolean; readonly signal?: AbortSignal } = {},
-  ): AsyncGenerator<TimelineEntry, void> {
-    for await (const { entries } of this.watch(options)) yield* entries;
+    options: EventOptions & { readonly text?: true } = {},
+  ): AsyncGenerator<RunEntry | TextDelta, void> {
+    for await (const { deltas, entries } of runEvents(this.access, options)) {
+      yield* deltas;
+      yield* entries;
+    }
   }
 
-  /** As `events`, with where the run is after each piece of its timeline: for displays. @internal */
-  async *watch(options: ReadOptions = {}): AsyncGenerator<RunMoment, void> {
-    const pieces = attemptEach(this.access, foldRun(this.access.client, this.runId, options));
-    for await (const { entries, folded } of pieces) yield { entries, ...momentOf(folded) };
+  /** As `events`, with where the run is after each piece of its timeline, and without text where its store is another one: for displays. @internal */
+  async *watch(
+    options: EventOptions & { readonly text?: true } = {},
+  ): AsyncGenerator<RunMoment, void> {
+    for await (const { entries, deltas, folded } of runEvents(this.access, options, true))
+      yield { entries, deltas, ...momentOf(folded) };
   }
 
   /**

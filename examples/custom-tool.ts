@@ -66,16 +66,11 @@ function refundAgent(payments: PaymentService): AgentDefinition {
   };
 }
 
-/** Approves everything that waits, until the run ends. */
-export async function approveAll(
-  run: Pick<RunHandle, 'events' | 'pending' | 'approve'>,
-): Promise<void> {
-  for await (const entry of run.events({ follow: true })) {
-    if (entry.type !== 'WaitStartedEvent') continue;
-    for (const item of await run.pending())
-      if (item.type === 'approval')
-        await run.approve(item.approvalId, { digest: item.digest, by: 'the example' });
-  }
+/** Approves everything that waits, until the run ends: each action by its digest, and no other. */
+export async function approveAll(run: Pick<RunHandle, 'events' | 'approve'>): Promise<void> {
+  for await (const entry of run.events({ follow: true }))
+    if (entry.type === 'WaitStartedEvent' && entry.wait.kind === 'approval')
+      await run.approve(entry.wait.id, { digest: entry.wait.digest, by: 'the example' });
 }
 
 /** Starts a run, approves its refunds, and returns its typed result. The first order number is wrong, so two are asked for. */

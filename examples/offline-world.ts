@@ -44,8 +44,8 @@ export async function inOfflineWorld<Result>(
     connection: clientConnection,
     namespace: temporal.namespace,
   });
-  const client = new AgentClient(temporalClient, { taskQueue });
   const store = await openStore(path.join(folder, 'store.db'));
+  const client = new AgentClient(temporalClient, { taskQueue, store });
   const emulator = await VendorEmulator.start();
   const provider = anthropicProvider({ apiKey: 'no-key-needed', baseUrl: emulator.url });
   try {

@@ -157,6 +157,7 @@ export async function sendAttempt(
   open: OpenRoute,
   attempting: Attempting,
   { request, measure, parts }: MeasuredRequest,
+  onText: (text: string) => void = () => undefined,
 ): Promise<ModelReply> {
   const { firstByteMs, betweenBytesMs, modelCallTimeoutMs } = open.call.limits;
   const { price } = open.route;
@@ -174,6 +175,7 @@ export async function sendAttempt(
       thinkingMs: thinkingMsOn(open.route, open.call.limits),
       onText: (text) => {
         attempting.partialText = (attempting.partialText + text).slice(-keptTextChars);
+        onText(text);
       },
       onSending: (progress) => {
         meter.sending(progress);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { FailoverReason } from '../../workflows/core/limits';
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
 import type { SweepOptions, SweepResult } from './content/sweep';
+import type { LiveTexts } from './live-texts';
 import type { PatternStore } from './patterns/pattern-store';
 
 /** A call, and the iteration of its run in which it was made. */
@@ -159,6 +160,8 @@ export interface Store {
   readonly label: string;
   /** What runs learn, in the same database. @internal */
   readonly patterns: PatternStore;
+  /** The text of model calls in progress, for whoever watches their runs. @internal */
+  readonly liveTexts: LiveTexts;
   /** Begins to collect writes; what is never committed is not written. @internal */
   batch(): StoreBatch;
   /** Appends one node; `parent` is undefined for the first. Returns `hash(parent, messages)`. @internal */

@@ -238,12 +238,32 @@ function isBetweenSecrets(text: string, at: number): boolean {
   return visible(before + after) === visible(before) + visible(after);
 }
 
+/** A place at or before `end`, and behind `from`, that no secret crosses, if one is near. */
+export function placeBetweenSecrets(text: string, end: number, from = 0): number {
+  const ends = cutsTried.map((chars) => end - chars).filter((at) => at > from);
+  const places = ends.map((at) => placeBefore(text, at)).filter((at) => at > from);
+  return places.find((at) => isBetweenSecrets(text, at)) ?? places[0] ?? end;
+}
+
 /** Where a piece that begins at `from` ends. */
 function cutAt(text: string, from: number): number {
   const end = from + pieceChars;
-  if (end >= text.length) return text.length;
-  const places = cutsTried.map((chars) => placeBefore(text, end - chars));
-  return places.find((at) => isBetweenSecrets(text, at)) ?? placeBefore(text, end);
+  return end >= text.length ? text.length : placeBetweenSecrets(text, end, from);
+}
+
+/** Characters of the end of a text that is still arriving in which its last word is looked for. */
+const wordChars = 200;
+
+/** Where the last word of a text begins that may go on, and become a secret; in a longer row without blanks, the last token. */
+export function lastWordStart(text: string): number {
+  const back = (word: RegExp, most: number): number => {
+    let at = text.length;
+    while (at > 0 && text.length - at < most && word.test(text.charAt(at - 1))) at -= 1;
+    return at;
+  };
+  const start = back(/[!-~]/, wordChars);
+  const at = text.length - start < wordChars ? start : back(/[\w+/=.~%-]/, searchChars);
+  return /[\ud800-\udbff]/.test(text.charAt(at - 1)) ? at - 1 : at;
 }
 
 /** Cleans a text in pieces that end between secrets, and yields to the event loop between them, so that heartbeats still go out. */

@@ -26,6 +26,12 @@ import type { HistoryFact, SegmentEnd } from './facts';
 
 type Fact<Type extends HistoryFact['type']> = Extract<HistoryFact, { type: Type }>;
 
+/** An entry of a run's timeline under its id, which stays the same whenever and wherever history is read. */
+export type RunEntry = TimelineEntry & {
+  /** `<segment>.<event>.<index>`: the event of history that completed the workflow task. */
+  readonly id: string;
+};
+
 /** The result of folding a segment's history as far as it is known. */
 export interface FoldedSegment {
   /** Undefined only before the first fact. */
@@ -81,7 +87,7 @@ export class SegmentFold {
   }
 
   /** Takes the next event; returns what the run published because of the events before. */
-  take(fact: HistoryFact): readonly TimelineEntry[] {
+  take(fact: HistoryFact): readonly RunEntry[] {
     this.atMs = fact.atMs;
     switch (fact.type) {
       case 'segment-began':
@@ -115,25 +121,27 @@ export class SegmentFold {
   }
 
   /** Says that no more facts are there now: the last completed workflow task is digested. */
-  settle(): readonly TimelineEntry[] {
+  settle(): readonly RunEntry[] {
     const activation = this.open;
     if (activation === undefined) return [];
     this.open = undefined;
     return this.digest(activation);
   }
 
-  private digest(activation: Activation): readonly TimelineEntry[] {
-    const { startedAtMs, rollOverSuggested } = activation.task;
+  private digest(activation: Activation): readonly RunEntry[] {
+    const { startedAtMs, rollOverSuggested, eventId } = activation.task;
     const isFirst = this.state === undefined;
-    const entries: TimelineEntry[] = [];
+    const entries: RunEntry[] = [];
     const issued: RunCommand[] = [];
     const take = (event: RunEvent, after: Transition): void => {
       const [next, commands] = after;
       this.state = next;
       this.watch?.(event, after);
       for (const command of commands) {
-        if (command.type === 'publish') entries.push(command.entry);
-        else issued.push(command);
+        if (command.type === 'publish') {
+          const id = `${next.counters.segments}.${eventId}.${entries.length}`;
+          entries.push({ ...command.entry, id });
+        } else issued.push(command);
         if (command.type === 'run-subagent') this.subagents.set(command.runId, command);
         if (isActivityCommand(command)) this.noteStart(command);
       }

@@ -22,6 +22,8 @@ const longPollMs = 70_000;
 export interface ReadOptions {
   /** Follows the run until it ends. Default false: reads what exists now. */
   readonly follow?: boolean;
+  /** The segment to begin with, where history has it. Default: the oldest one. */
+  readonly fromSegment?: number;
   /** Ends a reading that waits. */
   readonly signal?: AbortSignal;
 }

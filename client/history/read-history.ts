@@ -1,19 +1,19 @@
 /** Walks a run's history from its first segment on, once or live, and folds it on the way. */
 import type { WorkflowClient } from '@temporalio/client';
+import type { AgentRunInput } from '../../workflows/contract';
 import { agentRunWorkflow } from '../../workflows/contract';
-import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import { ClientError } from '../client-error';
 import { isNotFound } from '../temporal-failure';
 import type { HistoryFact } from './facts';
 import { HistoryReader } from './facts';
-import type { FoldedSegment } from './fold';
+import type { FoldedSegment, RunEntry } from './fold';
 import { SegmentFold } from './fold';
 import type { ReadOptions } from './pages';
 import { historyPages } from './pages';
 
 /** A piece of a run's timeline, and the state that it led to. */
 export interface FoldedPiece {
-  readonly entries: readonly TimelineEntry[];
+  readonly entries: readonly RunEntry[];
   readonly folded: FoldedSegment;
 }
 
@@ -53,7 +53,7 @@ export async function* readFacts(
   workflowId: string,
   options: ReadOptions = {},
 ): AsyncGenerator<readonly HistoryFact[], void> {
-  let runId: string | undefined = await firstSegment(client, workflowId);
+  let runId: string | undefined = await firstSegment(client, workflowId, options.fromSegment);
   while (runId !== undefined && options.signal?.aborted !== true) {
     const reader = new HistoryReader(client.options, workflowId);
     let nextId: string | undefined;
@@ -80,8 +80,12 @@ export async function readRunKey(client: WorkflowClient, workflowId: string): Pr
   return `${workflowId}/${firstRunId}`;
 }
 
-/** The oldest segment that history still has. */
-async function firstSegment(client: WorkflowClient, workflowId: string): Promise<string> {
+/** The oldest segment that history still has, or the one with this number, from 1. */
+async function firstSegment(
+  client: WorkflowClient,
+  workflowId: string,
+  fromSegment = 1,
+): Promise<string> {
   let { runId } = await client.getHandle(workflowId).describe();
   let began = await beginning(client, workflowId, runId);
   if (began.workflowType !== agentRunWorkflow)
@@ -89,7 +93,7 @@ async function firstSegment(client: WorkflowClient, workflowId: string): Promise
       'invalid-input',
       `Workflow "${workflowId}" is not an agent run: its type is "${began.workflowType}".`,
     );
-  while (began.previousRunId !== undefined) {
+  while (began.previousRunId !== undefined && segmentOf(began) > fromSegment) {
     try {
       const previous = await beginning(client, workflowId, began.previousRunId);
       runId = began.previousRunId;
@@ -100,6 +104,11 @@ async function firstSegment(client: WorkflowClient, workflowId: string): Promise
     }
   }
   return runId;
+}
+
+/** The number of a segment, from 1: it begins with the state of the one before. */
+function segmentOf({ input }: Extract<HistoryFact, { type: 'segment-began' }>): number {
+  return ((input as AgentRunInput).state?.counters.segments ?? 0) + 1;
 }
 
 async function beginning(

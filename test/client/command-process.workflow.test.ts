@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fault, reply } from '../../testing/emulator/script';
+import { widthOf } from '../../workers/cli/display/terminal-text';
 import { codeBlocks, sourceText } from '../docs/documents';
 import type { Receiver } from '../notifiers/receiver';
 import { startReceiver } from '../notifiers/receiver';
@@ -136,4 +137,40 @@ it.each([
   expect(ended).toMatchObject({ code: 2, out: '' });
   expect(ended.err).toContain(message);
   expect(ended.err).not.toContain('    at ');
+});
+
+it('watches the words of a reply while they arrive, on terminals of 60 and 120 columns and as JSON', async () => {
+  const id = uniqueName('spoken');
+  const words = Array.from({ length: 40 }, (_, n) => `word-${n}`).join(' ');
+  const slow = { charactersPerDelta: 10, delivery: { writeEveryMs: 100 } };
+  world.emulator.script([reply.text(words, slow)]);
+  const start = ['run', 'speak', '--agent', 'writer', '--detach', '--id', id];
+  await world.holdfast(start, world.elsewhere);
+  const [narrow, wide, json] = await Promise.all([
+    world.holdfast(['watch', id], {}, 60),
+    world.holdfast(['watch', id], {}, 120),
+    world.holdfast(['watch', id, '--json']),
+  ]);
+  for (const [{ out }, columns] of [[narrow, 60] as const, [wide, 120] as const]) {
+    // Before the whole is there, frames show a part; of the whole only its last lines.
+    const frames = out.split('\u001B[1A');
+    expect(frames.some((text) => /word-5 word-6/.test(text) && !text.includes('word-30'))).toBe(
+      true,
+    );
+    // The end is told by lines that may be longer; frames stay within the terminal.
+    const until = out.slice(0, out.indexOf('model'));
+    const lines = until.replaceAll('\u001B', '\n').split(/[\r\n]/);
+    // What is left of a terminal sequence takes four columns at most.
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns + 4);
+  }
+  type Line = { readonly type: string; readonly offset: number; readonly text: string };
+  const lines = json.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+  const deltas = lines.filter(({ type }) => type === 'TextDelta');
+  expect(deltas.length).toBeGreaterThan(3);
+  expect(deltas.reduce((text, { offset, text: more }) => text.slice(0, offset) + more, '')).toBe(
+    words,
+  );
 });

@@ -41,8 +41,8 @@ export interface CommandWorld {
   readonly variables: Variables;
   /** Variables that start runs for the world's own worker, with its agents `writer`, `asker` and `reader`. */
   readonly elsewhere: Variables;
-  /** Runs a command in this process. */
-  holdfast(args: readonly string[], variables?: Variables): Promise<Ended>;
+  /** Runs a command in this process; with `columns` on a terminal of that width. */
+  holdfast(args: readonly string[], variables?: Variables, columns?: number): Promise<Ended>;
   /** Starts the built command as a process. */
   spawn(args: readonly string[], options?: SpawnOptions): ChildProcess;
   /** Runs the built command as a process, to its end. */
@@ -152,7 +152,8 @@ export async function startCommandWorld(): Promise<CommandWorld> {
     folder,
     variables,
     elsewhere: { HOLDFAST_TASK_QUEUE: taskQueue },
-    holdfast: (args, more = {}) => runHere(args, { ...variables, ...more }, folder),
+    holdfast: (args, more = {}, columns) =>
+      runHere(args, { ...variables, ...more }, folder, columns),
     spawn: spawnCommand,
     inProcess: (args, options) => endOf(spawnCommand(args, options)),
     async dispose() {
@@ -170,13 +171,14 @@ async function runHere(
   args: readonly string[],
   variables: Variables,
   directory: string,
+  columns: number | undefined,
 ): Promise<Ended> {
   let out = '';
   let err = '';
   const output = {
-    isTerminal: false,
+    isTerminal: columns !== undefined,
     hasColors: false,
-    columns: () => 120,
+    columns: () => columns ?? 120,
     write: (text: string) => {
       out += text;
     },

@@ -46,6 +46,18 @@ it.each([20, 40, 80, 200])('keeps the frame within %d columns', (columns) => {
   for (const line of lines) expect(widthOf(line)).toBeLessThan(Math.max(columns, 21));
 });
 
+it.each([20, 60, 120])(
+  'shows the last lines of a reply in progress within %d columns',
+  (columns) => {
+    const said = `${'A long line of the answer, 日本語 included. '.repeat(20)}\n\n- \u001B[2Jthe last point`;
+    const lines = progressFrame({ status, said, elapsedMs: 0, tick: 0, columns }, painter(false));
+    expect(lines).toHaveLength(6);
+    for (const line of lines) expect(widthOf(line)).toBeLessThan(Math.max(columns, 21));
+    expect(lines.slice(0, 4).join('').replaceAll(' ', '')).toContain('thelastpoint');
+    expect(lines.join('')).not.toContain('\u001B');
+  },
+);
+
 it('shows iteration, time, tokens, tools, what was healed and the route', () => {
   const input = { status, elapsedMs: 65_000, tick: 0, columns: 200 };
   const text = progressFrame(input, painter(false)).join('\n');

@@ -6,6 +6,7 @@ import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summarizeTicket } from '../../examples/existing-worker';
 import { refundByMcp } from '../../examples/mcp-tools';
+import { readInBrowser } from '../../examples/server-sent-events';
 import { askTheWriter } from '../../examples/subagents';
 import { sortTicket } from '../../examples/vendor-settings';
 import type { OfflineWorld } from '../../examples/offline-world';
@@ -87,6 +88,16 @@ test('vendor-settings: the second route answers, at a cloud, in the form that wa
     output: { topic: 'billing', summary: 'Charged twice for A-17.', order: 'A-17' },
     report: { failovers: 1 },
   });
+});
+
+test('server-sent-events: a browser reads words while they arrive, and goes on where it was cut off', async () => {
+  const { shown, ids } = await onTestServer(readInBrowser);
+  const whole = 'Waters rise in spring, and fall in autumn.';
+  expect(shown.length).toBeGreaterThan(3);
+  for (const text of shown) expect(whole.startsWith(text)).toBe(true);
+  expect(shown.at(-1)).toBe(whole);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.length).toBeGreaterThan(3);
 });
 
 test('subagents: two researchers work side by side under the budget of the run above', async () => {

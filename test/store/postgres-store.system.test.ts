@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { startPostgres, type TestPostgres } from '../support/postgres';
 import { openStore } from '../../activities/stores/open-store';
 import { startReplyLosingProxy } from './reply-losing-proxy';
+import { describeLiveTexts } from './live-text-contract';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
 import { describeSweep } from './sweep-contract';
@@ -36,6 +37,7 @@ describeSharedHealth('Postgres', engine);
 describePatternStore('Postgres', engine);
 describeSweep('Postgres', engine);
 describeToolRecords('Postgres', engine);
+describeLiveTexts('Postgres', engine);
 
 describe('Postgres server', () => {
   it('is named without its password', async () => {

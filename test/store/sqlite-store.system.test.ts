@@ -9,6 +9,7 @@ import Database from 'libsql';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
+import { describeLiveTexts } from './live-text-contract';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
 import { describeSweep } from './sweep-contract';
@@ -56,6 +57,7 @@ describeSharedHealth('SQLite', engine);
 describePatternStore('SQLite', engine);
 describeSweep('SQLite', engine);
 describeToolRecords('SQLite', engine);
+describeLiveTexts('SQLite', engine);
 
 describe('SQLite address', () => {
   it('may be a plain path in directories that do not exist yet', async () => {

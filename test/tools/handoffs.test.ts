@@ -47,7 +47,9 @@ test('a handoff is a tool with a reason, and a policy for the core; who takes ov
   });
   const taker = catalog.agents.get('billing.eu');
   expect(taker?.tools.map(({ name }) => name)).toEqual(['read_output']);
-  expect(taker?.systemWith('Bill.', { completion: 'tool' })).toMatch(/complete_task[^]*tool_output/);
+  expect(taker?.systemWith('Bill.', { completion: 'tool' })).toMatch(
+    /complete_task[^]*tool_output/,
+  );
   // Nobody hands over to it: it is as it was.
   const alone = createAgentCatalog([billing], providers).agents.get('billing.eu');
   expect(alone?.tools).toEqual([]);

@@ -1,5 +1,5 @@
 /** What every command works with: where it runs, where it prints, and how it reaches Temporal. */
-import type { AgentClient } from '../../client/agent-client';
+import type { AgentClient, ConnectOptions } from '../../client/agent-client';
 import { printableJson } from './display/printable';
 
 /** Where a command prints. Results go to standard output, notes about them to standard error. */
@@ -26,7 +26,7 @@ export interface Surroundings {
 export interface CommandContext extends Surroundings {
   readonly output: CommandOutput;
   /** Connects to the environment's Temporal, or the embedded one. The command closes the client. */
-  readonly connect: () => Promise<AgentClient>;
+  readonly connect: (options?: Pick<ConnectOptions, 'store'>) => Promise<AgentClient>;
   /** Sets the exit code of the process. Default 0. */
   readonly exitWith: (code: number) => void;
 }
@@ -40,8 +40,9 @@ export interface CommonOptions {
 export async function withClient<Result>(
   { connect }: Pick<CommandContext, 'connect'>,
   work: (client: AgentClient) => Promise<Result>,
+  options: Pick<ConnectOptions, 'store'> = {},
 ): Promise<Result> {
-  const client = await connect();
+  const client = await connect(options);
   try {
     return await work(client);
   } finally {

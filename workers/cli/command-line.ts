@@ -27,9 +27,9 @@ export async function runCommandLine(
     return {
       ...all,
       output,
-      connect: async () => {
+      connect: async (options = {}) => {
         const { connectAgentClient } = await import('./reach-temporal.ts');
-        return connectAgentClient(all);
+        return connectAgentClient(all, options);
       },
       exitWith: (wanted) => {
         code = wanted;

@@ -1,4 +1,5 @@
 /** The store that the environment names, opened for a command. */
+import { existsSync } from 'node:fs';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { openStore } from '../../activities/stores/open-store';
 import type { Store } from '../../activities/stores/store';
@@ -23,6 +24,19 @@ export async function openEnvironmentStore({ store }: Pick<Environment, 'store'>
       { cause: thrown },
     );
   }
+}
+
+/** Milliseconds that a command waits for a store that it does not need. */
+const findMs = 2_000;
+
+/** The store of the environment for a command that works without it too: undefined where none was made, or none opens. */
+export async function findEnvironmentStore({
+  variables,
+  directory,
+}: Surroundings): Promise<Store | undefined> {
+  const { store } = readEnvironment(variables, directory);
+  if (store.startsWith('sqlite:') && !existsSync(store.slice('sqlite:'.length))) return undefined;
+  return openStore(store, { waitMs: findMs }).catch(() => undefined);
 }
 
 /** Opens the store, does the work, and closes the store in any case. */

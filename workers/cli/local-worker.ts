@@ -4,6 +4,7 @@ import { createActivities } from '../../activities/index';
 import { protectPath } from '../../activities/lifecycle/protected-paths';
 import { countAllTokens } from '../../activities/measure/count-tokens';
 import { defined } from '../../workflows/core/json';
+import type { Store } from '../../activities/stores/store';
 import type { Environment } from '../env';
 import { installRuntime } from '../logging';
 import { SetupError } from '../setup-error';
@@ -18,6 +19,7 @@ import type { WorkerOffer } from './local-agents';
 export interface LocalWorker {
   readonly worker: Worker;
   readonly server: TemporalServer;
+  readonly store: Store;
   /** Closes connection and store; after the worker has ended. */
   dispose(): Promise<void>;
 }
@@ -59,7 +61,7 @@ export async function createLocalWorker(
       await connection.close();
       await store.close();
     };
-    return { worker, server, dispose };
+    return { worker, server, store, dispose };
   } catch (thrown) {
     await store.close();
     throw thrown;

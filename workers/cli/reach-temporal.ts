@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
-import type { AgentClient } from '../../client/agent-client';
+import type { AgentClient, ConnectOptions } from '../../client/agent-client';
 import { ClientError } from '../../client/client-error';
 import { connect, openConnection } from '../../client/connect';
 import type { Environment } from '../env';
@@ -49,11 +49,15 @@ export async function withTemporal<Result>(
 }
 
 /** Reaches the server of these surroundings and connects to it; the caller closes the client. */
-export async function connectAgentClient(surroundings: Surroundings): Promise<AgentClient> {
+export async function connectAgentClient(
+  surroundings: Surroundings,
+  options: Pick<ConnectOptions, 'store'>,
+): Promise<AgentClient> {
   const environment = readEnvironment(surroundings.variables, surroundings.directory);
   const { taskQueue, approvalKeyFile } = environment;
   const approvalKey = approvalKeyFile === undefined ? undefined : await readKey(approvalKeyFile);
-  return connect({ ...(await reachTemporal(environment)), taskQueue, ...defined({ approvalKey }) });
+  const server = await reachTemporal(environment);
+  return connect({ ...server, taskQueue, ...options, ...defined({ approvalKey }) });
 }
 
 async function readKey(file: string): Promise<string> {

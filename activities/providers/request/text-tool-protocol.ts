@@ -95,6 +95,13 @@ function textBlock(text: string): TextBlock {
 /** A fenced block that says it is JSON, up to its closing fence at the beginning of a line, or to the end of the text. */
 const jsonFence = /^[ \t]*```[ \t]*json[ \t]*\r?\n([^]*?)(?:^[ \t]*```[ \t]*$|$(?![^]))/gim;
 
+/** The text of a reply without the block of a call, also while it arrives: a block of data is shown once the reply has ended. */
+export function withoutCallBlock(text: string, isEnded: boolean): string {
+  const at = text.search(/^[ \t]*```[ \t]*json/im);
+  if (at < 0 || (isEnded && !text.includes('"tool_name"', at))) return text;
+  return text.slice(0, at).trimEnd();
+}
+
 /**
  * Reads the reply strictly: one fenced JSON block with `tool_name` and `arguments` (or another usual key of an input). Anything
  * that is almost a call is a mistake, which is explained to the model; nothing is guessed.

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
 import { runKeyOf } from '../../../workflows/core/tools/lineage';
 import { InfraException } from '../../lifecycle/infra-exception';
+import { LiveTexts } from '../live-texts';
 import { PatternStore } from '../patterns/pattern-store';
 import type {
   BlobSlice,
@@ -51,6 +52,7 @@ import { WriteBatch } from './write-batch';
  */
 export class ContentAddressedStore implements Store {
   readonly patterns: PatternStore;
+  readonly liveTexts: LiveTexts;
   readonly #database: SqlDatabase;
   readonly #rows: ContentRows;
   readonly #transcripts: Transcripts;
@@ -58,6 +60,7 @@ export class ContentAddressedStore implements Store {
 
   constructor(database: SqlDatabase, limits: StoreLimits) {
     this.patterns = new PatternStore(database);
+    this.liveTexts = new LiveTexts(database);
     this.#database = database;
     this.#rows = new ContentRows(database);
     this.#transcripts = new Transcripts(this.#rows, database.label);
@@ -204,7 +207,8 @@ export class ContentAddressedStore implements Store {
     await this.#updateHealth(route, (known) => withoutProbeOf(known, holder));
   }
 
-  sweep(options: SweepOptions): Promise<SweepResult> {
+  async sweep(options: SweepOptions): Promise<SweepResult> {
+    if (!options.dryRun) await this.liveTexts.prune();
     const read = async (hash: ContentHash): Promise<string> => {
       try {
         return (await this.getBlob(hash)).toString('utf8');

@@ -4,7 +4,7 @@ import type { SqlQuery, SqlWork } from './sql-database';
 import { textOf } from './sql-database';
 
 /** Changes with the tables, so that a Holdfast with other tables refuses the store. */
-const schemaVersion = 7;
+const schemaVersion = 8;
 
 /** A row is as old as its last write, even if that found the row there (ADR 0025). */
 const touched = 'touched_ms bigint NOT NULL DEFAULT ($now)';
@@ -47,6 +47,14 @@ const tables: readonly string[] = [
    )`,
   'CREATE INDEX patterns_by_cluster ON @patterns (tenant, cluster)',
   `CREATE TABLE @tool_knowledge (digest $key PRIMARY KEY, ${record})`,
+  'CREATE TABLE @text_watchers (run_hash $key PRIMARY KEY, until_ms bigint NOT NULL)',
+  `CREATE TABLE @text_pieces (
+     run_hash $key,
+     call $key,
+     number bigint,
+     piece text NOT NULL,
+     PRIMARY KEY (run_hash, call, number)
+   )`,
 ];
 
 /** A database whose tables may be missing. */

@@ -1,4 +1,5 @@
 /** `holdfast list`, `show` and `watch`: what needs only a client. */
+import type { AgentClient } from '../../../client/agent-client';
 import type { ListOptions, RunSummary } from '../../../client/list-runs';
 import type { RunHandle } from '../../../client/run-handle';
 import { defined } from '../../../workflows/core/json';
@@ -74,36 +75,44 @@ export async function watch(
   runId: string,
   options: CommonOptions,
 ): Promise<void> {
-  await withClient(context, async (client) => {
-    const leave = new AbortController();
-    const interrupt = (): void => {
-      leave.abort();
-    };
-    // Once each: a second signal ends the process.
-    process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
-    try {
-      await watchRun(context, client.run(runId), options, leave.signal);
-      if (leave.signal.aborted) context.exitWith(exitCodes.interrupted);
-    } finally {
-      process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
-    }
-  });
+  const leave = new AbortController();
+  const interrupt = (): void => {
+    leave.abort();
+  };
+  // Only who shows text needs a store, which loads late.
+  const store =
+    options.json === true || context.output.isTerminal
+      ? await (await import('../environment-store.ts')).findEnvironmentStore(context)
+      : undefined;
+  // Once each: a second signal ends the process.
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  try {
+    const follow = (client: AgentClient): Promise<void> =>
+      watchRun(context, client.run(runId), options, leave.signal, store !== undefined);
+    await withClient(context, follow, defined({ store }));
+    if (leave.signal.aborted) context.exitWith(exitCodes.interrupted);
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    await store?.close();
+  }
 }
 
 /**
  * Shows the run until it has ended, and sets the exit code by its end.
  *
- * Contract: when `signal` is aborted it returns, with the terminal restored and the exit code untouched.
+ * Contract: `hasStore` says that the run's client was given a store. When `signal` is aborted it returns, with the terminal restored and the exit code untouched.
  */
 export async function watchRun(
   { output, exitWith }: Pick<CommandContext, 'output' | 'exitWith'>,
   run: Pick<RunHandle, 'runId' | 'watch' | 'outcome'>,
   { json = false }: CommonOptions,
   signal?: AbortSignal,
+  hasStore = false,
 ): Promise<void> {
   const display = createLiveDisplay(output, run.runId, json);
   try {
-    for await (const moment of run.watch({ follow: true, ...defined({ signal }) }))
+    const text = hasStore ? ({ text: true } as const) : {};
+    for await (const moment of run.watch({ follow: true, ...text, ...defined({ signal }) }))
       display.show(moment);
     if (signal?.aborted === true) return;
     const outcome = await run.outcome();

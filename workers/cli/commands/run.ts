@@ -104,7 +104,7 @@ function clientOf(
   { taskQueue }: Environment,
   server: TemporalServer,
 ): Pick<CommandContext, 'connect'> {
-  return { connect: () => connect({ ...server, taskQueue }) };
+  return { connect: (options) => connect({ ...server, taskQueue, ...options }) };
 }
 
 /** The agents that this machine offers: loaded late, because a detached run needs none (ADR 0029). */
@@ -156,8 +156,10 @@ async function workHere(
     throw thrown;
   }
   try {
-    await withClient(clientOf(environment, local.server), (client) =>
-      startAndWatch(context, client, local, request, options),
+    await withClient(
+      clientOf(environment, local.server),
+      (client) => startAndWatch(context, client, local, request, options),
+      { store: local.store },
     );
   } finally {
     await local.dispose();
@@ -180,7 +182,8 @@ async function startAndWatch(
     const handle = await client.start(start);
     const web = server.uiUrl === undefined ? '' : `, Web UI ${server.uiUrl}`;
     context.output.note(`run ${handle.runId} at ${server.address}${web}`);
-    await watchRun(context, handle, options, leave.signal);
+    const isShown = options.json === true || context.output.isTerminal;
+    await watchRun(context, handle, options, leave.signal, isShown);
     if (leave.signal.aborted) {
       const agentsFile = options.agents === undefined ? '' : ` --agents ${options.agents}`;
       context.output.note(

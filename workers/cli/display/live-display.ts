@@ -7,7 +7,7 @@ import type { RunMoment } from '../../../client/run-handle';
 import type { CommandOutput } from '../command-context';
 import { outcomeText } from './outcome-text';
 import type { DisplayLine, Paint } from './terminal-text';
-import { printable, printableJson } from './printable';
+import { printable, printableJson, printableLines } from './printable';
 import { cutTo, duration, foldTo, painter, shortNumber, wrapTo } from './terminal-text';
 import { createTimedLines, pendingKey, pendingLines, timeIndent } from './timeline-lines';
 
@@ -39,8 +39,8 @@ export function createLiveDisplay(
 
 function jsonDisplay({ write }: CommandOutput): LiveDisplay {
   return {
-    show({ entries }) {
-      for (const entry of entries) write(`${printableJson(entry)}\n`);
+    show({ entries, deltas }) {
+      for (const entry of [...deltas, ...entries]) write(`${printableJson(entry)}\n`);
     },
     end(outcome) {
       write(`${printableJson({ type: 'RunOutcome', ...outcome })}\n`);
@@ -92,13 +92,14 @@ function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
   const openedAtMs = Date.now();
   let startedAtMs = openedAtMs;
   let status: RunMoment['status'];
+  let said = '';
   let tick = 0;
   let drawn = 0;
   let isOpen = true;
   const erase = (): string => (drawn === 0 ? '' : eraseLine + eraseLineAbove.repeat(drawn - 1));
   const draw = (above = ''): void => {
     const elapsedMs = Date.now() - startedAtMs;
-    const frame = progressFrame({ status, elapsedMs, tick, columns: columns() }, paint);
+    const frame = progressFrame({ status, said, elapsedMs, tick, columns: columns() }, paint);
     write(`${erase()}${above}${frame.join('\n')}`);
     drawn = frame.length;
   };
@@ -121,6 +122,7 @@ function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
       const [first] = moment.entries;
       if (first?.type === 'RunStartedEvent') startedAtMs = first.atMs;
       status = moment.status ?? status;
+      said = saidAfter(said, moment);
       const width = Math.max(columns() - 1, 20);
       const lines = tell(moment).flatMap(({ text, color, gutter, isWhole = false }) => {
         const wrapped = (): readonly string[] =>
@@ -146,21 +148,50 @@ const sparedColumns = 3;
 /** What a frame shows. */
 export interface FrameInput {
   readonly status: RunStatusView | undefined;
+  /** What the model has said so far in a reply that has not ended. */
+  readonly said?: string;
   readonly elapsedMs: number;
   /** Counts the frames, for the spinner. */
   readonly tick: number;
   readonly columns: number;
 }
 
-/** Two lines, none wider than the terminal. */
+/** Entries that end or begin the text of a reply. */
+const endOfText: ReadonlySet<string> = new Set<RunMoment['entries'][number]['type']>([
+  'IterationStartedEvent',
+  'ModelRepliedEvent',
+  'FailoverEvent',
+  'RunEndedEvent',
+]);
+
+/** The text of the reply in progress after this moment. */
+function saidAfter(said: string, { deltas, entries }: RunMoment): string {
+  const whole = deltas.reduce((text, delta) => text.slice(0, delta.offset) + delta.text, said);
+  return entries.some(({ type }) => endOfText.has(type)) ? '' : whole;
+}
+
+/** Lines of the reply in progress: its end is what people read. */
+const saidLines = 4;
+
+function endOfSaid(said: string, width: number): readonly string[] {
+  const end = printableLines(said.slice(-(saidLines + 1) * width));
+  const lines = end.flatMap((line) => wrapTo(line, width)).filter((line) => line.trim() !== '');
+  return lines.slice(-saidLines);
+}
+
+/** The end of the reply in progress, and two lines of where the run is, none wider than the terminal. */
 export function progressFrame(input: FrameInput, paint: Paint): readonly string[] {
-  const { status, tick, columns } = input;
+  const { status, said = '', tick, columns } = input;
   const width = Math.max(columns - sparedColumns, 20);
   const mark = status?.status === 'waiting' ? '‖' : (spinner[tick % spinner.length] ?? '');
   const doing = printable(status?.doing ?? 'waiting for the first news');
   const first = cutTo(`${mark} ${iterationText(status)}${doing}`, width);
   const second = cutTo(`  ${detailText(input)}`, width);
-  return [paint(status?.status === 'waiting' ? 'yellow' : 'cyan', first), paint('dim', second)];
+  return [
+    ...endOfSaid(said, width),
+    paint(status?.status === 'waiting' ? 'yellow' : 'cyan', first),
+    paint('dim', second),
+  ];
 }
 
 function iterationText(status: RunStatusView | undefined): string {

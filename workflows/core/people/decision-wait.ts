@@ -4,7 +4,7 @@ import { without } from '../json';
 import { count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
-import type { RunCommand } from '../run/protocol';
+import type { RunCommand, RunWait } from '../run/protocol';
 import type { Move } from '../run/move';
 import { andThen, labelOf, stay } from '../run/move';
 import type { DecisionPolicy, ProposedToolCall } from '../tools/ports';
@@ -21,6 +21,13 @@ export function waitText({ call, status }: ToolCallProgress): string {
   return status.type === 'awaiting-answer'
     ? `an answer: ${status.question}`
     : `approval of ${callSummary(call)}`;
+}
+
+/** The same for programs. */
+export function waitOf({ call, status }: ToolCallProgress): RunWait {
+  return status.type === 'awaiting-answer'
+    ? { kind: 'question', id: call.toolCallId }
+    : { kind: 'approval', id: call.toolCallId, digest: digestOf(call) };
 }
 
 /** The policy of a call's wait; undefined if it waits without limit. */

@@ -18,7 +18,15 @@ import { askUserTool } from '../tools/ports';
 import type { PhaseSlice } from '../run/phases';
 import type { ToolCallProgress } from '../tools/state';
 import { callsOf, findCall, replaceCall, settle } from '../tools/state';
-import { armWait, callOfTimer, digestOf, policyOf, timersOfCall, waitText } from './decision-wait';
+import {
+  armWait,
+  callOfTimer,
+  digestOf,
+  policyOf,
+  timersOfCall,
+  waitOf,
+  waitText,
+} from './decision-wait';
 import { emptyAnswer, personText, quotedText } from './person-text';
 import { rememberPrivileges } from './new-privileges-after-error';
 import type { ApprovalsSlice, DecisionMade } from './state';
@@ -60,7 +68,7 @@ function endDecisionWait<State extends CountersSlice>(
   return stay(
     state,
     ...cancelTimers(timersOfCall(progress)),
-    publish({ type: 'WaitEndedEvent', waitedFor }),
+    publish({ type: 'WaitEndedEvent', waitedFor, wait: waitOf(progress) }),
   );
 }
 

@@ -39,7 +39,7 @@ import {
 } from './text';
 import { startTrial } from './trial';
 import type { RecoveringState, WaitingStage } from './waits';
-import { personWaitMs, stageText, startEscalation, startWait } from './waits';
+import { personWaitMs, stageText, stageWait, startEscalation, startWait } from './waits';
 import { shortened } from '../shortened';
 
 /** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
@@ -283,7 +283,11 @@ export function settleRuntimeCall<State extends ActingState>(
 }
 
 function waitEnded(stage: WaitingStage, how = ''): UnstampedCommand {
-  return publish({ type: 'WaitEndedEvent', waitedFor: `${stageText(stage)}${how}` });
+  return publish({
+    type: 'WaitEndedEvent',
+    waitedFor: `${stageText(stage)}${how}`,
+    wait: stageWait(stage),
+  });
 }
 
 /** Takes a person's decision on an action; undefined if the approval is another's. */

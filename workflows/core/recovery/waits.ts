@@ -6,7 +6,7 @@ import { addNote } from '../model-call/next-request';
 import type { CountersSlice } from '../run/account';
 import { count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
-import type { RunCommand } from '../run/protocol';
+import type { RunCommand, RunWait } from '../run/protocol';
 import type { Move } from '../run/move';
 import { fail, goTo, labelOf, precededBy, publish, stay } from '../run/move';
 import { shownText } from '../secrets/shown-text';
@@ -47,6 +47,18 @@ export function stageText(stage: WaitingStage): string {
   }
 }
 
+/** The same for programs. */
+export function stageWait(stage: WaitingStage): RunWait {
+  switch (stage.type) {
+    case 'backing-off':
+      return { kind: 'pause' };
+    case 'asking':
+      return { kind: 'approval', id: stage.approvalId, digest: stage.plan.digest };
+    case 'escalated':
+      return { kind: 'question', id: stage.questionId };
+  }
+}
+
 /** The timer of a stage, for its start and for a new segment. */
 export function stageTimer(stage: WaitingStage, atMs: number): RunCommand {
   const { timerId, untilMs } = stage;
@@ -73,7 +85,11 @@ export function startWait<State extends RecoveringState>(
   const waiting = count({ ...state, phase, recovery }, { timers });
   return stay(
     waiting,
-    publish({ type: 'WaitStartedEvent', waitingFor: stageText(stage) }),
+    publish({
+      type: 'WaitStartedEvent',
+      waitingFor: stageText(stage),
+      wait: stageWait(stage),
+    }),
     stageTimer(stage, atMs),
   );
 }

@@ -13,7 +13,7 @@ import { previewChars } from '../limits';
 import { unreadTexts } from '../people/messages';
 import { shortened } from '../shortened';
 import { currentStage, recoveryStage } from '../recovery/state';
-import { stageText } from '../recovery/waits';
+import { stageText, stageWait } from '../recovery/waits';
 import { closeTrial } from '../recovery/trial';
 import { subagentsReport } from '../subagents/state';
 import { abandonWaits } from '../tools/calls';
@@ -171,7 +171,8 @@ export function leaveWait(state: RunState): readonly UnstampedCommand[] {
     return [...cancelTimers(wait.timerId === undefined ? [] : [wait.timerId]), waitEnd(wait)];
   const stage = currentStage(state);
   if (stage === undefined || stage.type === 'planning') return [];
-  const entry = publish({ type: 'WaitEndedEvent', waitedFor: stageText(stage) });
+  const [waitedFor, stageOf] = [stageText(stage), stageWait(stage)];
+  const entry = publish({ type: 'WaitEndedEvent', waitedFor, wait: stageOf });
   return [...cancelTimers([stage.timerId]), entry];
 }
 

@@ -179,6 +179,15 @@ export type RunCommand =
 /** A command that an activity carries out. */
 export type ActivityCommand = Extract<RunCommand, { type: ActivityType }>;
 
+/** What a run waits for, as a program names it. */
+export type RunWait =
+  /** `id` and `digest` are what `approve` and `reject` take: the digest binds a decision to exactly this action. */
+  | { readonly kind: 'approval'; readonly id: string; readonly digest: string }
+  /** `id` is what `answer` takes. */
+  | { readonly kind: 'question'; readonly id: string }
+  /** A timer ends it. */
+  | { readonly kind: 'provider' | 'store' | 'pause' };
+
 /** One event of a run's timeline. */
 export type TimelineEntry = UnstampedEntry & { readonly atMs: number; readonly iteration: number };
 
@@ -294,8 +303,8 @@ export type UnstampedEntry =
       readonly summary: string;
       readonly healed: boolean;
     }
-  | { readonly type: 'WaitStartedEvent'; readonly waitingFor: string }
-  | { readonly type: 'WaitEndedEvent'; readonly waitedFor: string }
+  | { readonly type: 'WaitStartedEvent'; readonly waitingFor: string; readonly wait: RunWait }
+  | { readonly type: 'WaitEndedEvent'; readonly waitedFor: string; readonly wait: RunWait }
   /** The model was warned of a limit; `message` says which. */
   | { readonly type: 'GuardWarnedEvent'; readonly message: string }
   | { readonly type: 'MessageAddedEvent'; readonly text: string }

@@ -1,7 +1,8 @@
 /** The phase in which a run waits for a provider, the store, or a person: a durable timer, or nothing but a person's answer. */
 import { without } from '../json';
 import type { PeopleSlice } from '../people/state';
-import type { RunCommand } from './protocol';
+import { escalationQuestionId } from '../people/state';
+import type { RunCommand, RunWait } from './protocol';
 import type { CountersSlice } from './account';
 import { count } from './account';
 import type { PhaseSlice, StoreWaitSlice, Waiting } from './phases';
@@ -15,6 +16,10 @@ function isWaiting(phase: PhaseSlice['phase']): phase is Waiting {
 /** The phase, if the run waits. */
 export function waitingPhase({ phase }: PhaseSlice): Waiting | undefined {
   return isWaiting(phase) ? phase : undefined;
+}
+
+function runWait(on: Waiting['on']): RunWait {
+  return on === 'person' ? { kind: 'question', id: escalationQuestionId } : { kind: on };
 }
 
 /** The timer of a wait; nothing if only a person ends it. */
@@ -45,7 +50,11 @@ export function startWait<State extends PhaseSlice & CountersSlice>(
   const waiting = count({ ...state, phase }, { timers });
   return stay(
     waiting,
-    publish({ type: 'WaitStartedEvent', waitingFor: `${wait.on}: ${wait.reason}` }),
+    publish({
+      type: 'WaitStartedEvent',
+      waitingFor: `${wait.on}: ${wait.reason}`,
+      wait: runWait(wait.on),
+    }),
     ...waitTimer(phase, atMs),
   );
 }
@@ -63,7 +72,8 @@ export function waitForPerson<
     then: waitingPhase(state)?.then ?? 'begin-iteration',
   };
   const waiting = { ...without(state, 'escalation'), phase };
-  return stay(waiting, publish({ type: 'WaitStartedEvent', waitingFor: `person: ${reason}` }));
+  const [waitingFor, wait] = [`person: ${reason}`, runWait('person')];
+  return stay(waiting, publish({ type: 'WaitStartedEvent', waitingFor, wait }));
 }
 
 /** Milliseconds of the first wait for a store, doubled each time up to the longest one (ADR 0008). */
@@ -93,7 +103,7 @@ export function storeAnswered<State extends StoreWaitSlice>(state: State): State
 
 /** The timeline's entry about a wait that ends. */
 export function waitEnd({ on, reason }: Waiting): UnstampedCommand {
-  return publish({ type: 'WaitEndedEvent', waitedFor: `${on}: ${reason}` });
+  return publish({ type: 'WaitEndedEvent', waitedFor: `${on}: ${reason}`, wait: runWait(on) });
 }
 
 /** Ends a wait, and continues with what it was for. */

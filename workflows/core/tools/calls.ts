@@ -5,7 +5,7 @@ import { toToolResponse } from '../errors/tool-response';
 import { recordInfraError } from '../failover/provider-failure';
 import type { AgentError, InfraError } from '../failure';
 import { defined } from '../json';
-import { rearmed, timersOfCall, waitText, withoutExpiry } from '../people/decision-wait';
+import { rearmed, timersOfCall, waitOf, waitText, withoutExpiry } from '../people/decision-wait';
 import type { PeopleSlice } from '../people/state';
 import { requireNewPrivileges } from '../people/state';
 import { noteCallResult } from '../recovery/trial';
@@ -120,7 +120,13 @@ function isWaiting({ status: { type } }: ToolCallProgress): boolean {
 export function announceWaits(state: PhaseSlice): readonly UnstampedCommand[] {
   return callsOf(state)
     .filter(isWaiting)
-    .map((progress) => publish({ type: 'WaitStartedEvent', waitingFor: waitText(progress) }));
+    .map((progress) =>
+      publish({
+        type: 'WaitStartedEvent',
+        waitingFor: waitText(progress),
+        wait: waitOf(progress),
+      }),
+    );
 }
 
 /** What the loop detector must keep of a result. */
@@ -167,8 +173,8 @@ function askAboutOutcome<State extends CallingState>(
 ): Move<State> {
   const status = { type: 'awaiting-answer', question, outcome } as const;
   const asking = replaceCall(state, { call, status });
-  const waitingFor = `an answer: ${question}`;
-  return stay(asking, publish({ type: 'WaitStartedEvent', waitingFor }));
+  const [waitingFor, wait] = [waitText({ call, status }), waitOf({ call, status })];
+  return stay(asking, publish({ type: 'WaitStartedEvent', waitingFor, wait }));
 }
 
 /** Takes a failure that only people can fix: the other calls return, then the run ends with the cause. */
@@ -246,10 +252,10 @@ export function abandonWaits<State extends CallingState>(state: State): Move<Sta
 /** The end of a call's wait for people or the store, for the timeline. */
 function waitEnded(progress: ToolCallProgress): readonly UnstampedCommand[] {
   const { status } = progress;
-  if (status.type === 'paused')
-    return [publish({ type: 'WaitEndedEvent', waitedFor: `store: ${status.reason}` })];
-  return isWaiting(progress)
-    ? [publish({ type: 'WaitEndedEvent', waitedFor: waitText(progress) })]
+  const waitedFor = status.type === 'paused' ? `store: ${status.reason}` : waitText(progress);
+  const wait = status.type === 'paused' ? ({ kind: 'store' } as const) : waitOf(progress);
+  return status.type === 'paused' || isWaiting(progress)
+    ? [publish({ type: 'WaitEndedEvent', waitedFor, wait })]
     : [];
 }
 
@@ -301,7 +307,11 @@ function pauseCall<State extends CallingState>(
   return andThen(recordInfraError(paused, failure), (noted) =>
     stay(
       noted,
-      publish({ type: 'WaitStartedEvent', waitingFor: `store: ${reason}` }),
+      publish({
+        type: 'WaitStartedEvent',
+        waitingFor: `store: ${reason}`,
+        wait: { kind: 'store' },
+      }),
       ...callTimer(waiting, atMs),
     ),
   );
