@@ -8,7 +8,13 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import { activityIdOf, completedEvent, failedEvent, isActivityCommand } from './activity-events';
+import {
+  activityIdOf,
+  completedEvent,
+  failedEvent,
+  isActivityCommand,
+  preparedWork,
+} from './activity-events';
 import { startActivity, startLocalCall } from './activity-proxies';
 import { endOfFailure, endOfResult } from './child-outcome';
 import type { AgentRunWorkflow } from './contract';
@@ -19,6 +25,7 @@ import { shownText } from './core/secrets/shown-text';
 import { visibleText } from './core/secrets/visible-text';
 import { codeSpan } from './core/view/markdown';
 import { inheritedSearchAttributes } from './run-visibility';
+import { runPreparedWork } from './temporal-work';
 import { shortened } from './core/shortened';
 
 /** Characters of the task that a page shows. */
@@ -95,9 +102,15 @@ export function createCommandExecutor(
 
   return (command) => {
     if (isActivityCommand(command)) {
-      const completed = (result: unknown): UnstampedEvent => completedEvent(command, result);
       const failed = (thrown: unknown): UnstampedEvent => failedEvent(command, thrown);
-      start(activityIdOf(command), () => begin(command).then(completed, failed).then(emit));
+      const completed = (result: unknown): UnstampedEvent => completedEvent(command, result);
+      const goOn = (result: unknown): UnstampedEvent | Promise<UnstampedEvent> => {
+        const work = preparedWork(command, result);
+        return work === undefined || command.type !== 'run-tool'
+          ? completed(result)
+          : runPreparedWork(command, work).then(completed, failed);
+      };
+      start(activityIdOf(command), () => begin(command).then(goOn, failed).then(emit));
       return;
     }
     switch (command.type) {
