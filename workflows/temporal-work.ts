@@ -153,10 +153,7 @@ function endOfTimeout(work: TemporalWork, { timeoutType }: TimeoutFailure): Work
 /** How work ended that threw. Of what is not known here, nobody can say what it did. */
 function endOfThrown(work: TemporalWork, thrown: unknown): WorkEnd {
   if (thrown instanceof WorkflowExecutionAlreadyStartedError)
-    return failed(
-      'not-started',
-      `a workflow with the id "${thrown.workflowId}" was started before, and runs or is done`,
-    );
+    return failed('started-before', `its id "${thrown.workflowId}" was used before`);
   // Of a scope that was cancelled before: nothing was sent.
   if (thrown instanceof CancelledFailure) return failed('not-started', 'the run was stopped first');
   const isWrapped =

@@ -212,7 +212,7 @@ const handlerCodes: ReadonlyMap<string, ToolErrorCode> = new Map([
 const isCode = (type: string): type is ToolErrorCode => Object.hasOwn(recoveryInstructions, type);
 
 /** Types that say no more than that something was thrown. */
-const plainTypes: readonly string[] = ['Error', 'ApplicationFailure', ToolError.name];
+const plainTypes: readonly string[] = ['', 'Error', 'ApplicationFailure', ToolError.name];
 
 /** Errors: always throws what `execute` would throw for the same. */
 function throwError(what: string, message: string, type: string): never {
@@ -231,7 +231,14 @@ function throwFailure(
 ): never {
   switch (reason) {
     case 'not-started':
-      throw new ToolError(`The ${what} was not started: ${message}`);
+      throw new ToolError(`The ${what} was not started: ${message}`, {
+        hint: 'Your parameters are not the cause. Go on without it, or try it again later.',
+      });
+    case 'started-before':
+      throw new ToolError(`The ${what} was not started again: ${message}, so it runs or is done`, {
+        hint: 'Do not repeat the call: each gets this answer.',
+        recoverable: false,
+      });
     case 'unread':
       throw new ToolError(
         `The ${what} is done${effect === 'read' ? '' : ' and took effect'}, but ${message}`,

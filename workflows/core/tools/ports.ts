@@ -198,10 +198,11 @@ export type TemporalWork = {
 );
 
 /**
- * Why such work gave no result. `not-started`: it did nothing. `error`: it says so itself. `cancelled`, `lost` (its worker, or it was
+ * Why such work gave no result. `not-started`: it did nothing. `started-before`: nor that, since its id was taken. `error`: it says so itself. `cancelled`, `lost` (its worker, or it was
  * terminated), `timed-out`: it may have taken effect. `unread`: it is done, and its result cannot be read.
  */
-export type WorkFailure = 'not-started' | 'error' | 'cancelled' | 'lost' | 'timed-out' | 'unread';
+export type WorkFailure =
+  'not-started' | 'started-before' | 'error' | 'cancelled' | 'lost' | 'timed-out' | 'unread';
 
 /** How such work ended. */
 export type WorkEnd =
