@@ -3,8 +3,9 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
 import type { JsonObject } from '../../workflows/core/json';
 import { foreignPattern } from '../untrusted/foreign-pattern';
-import { isJsonObject } from './input-schema';
+import { hasReferences, isJsonObject, withoutReferences } from './input-schema';
 import { nearestName } from './nearest-name';
+import type { ParsedInput } from './tool';
 
 /** One thing that is wrong with an input, and where. */
 export interface InputProblem {
@@ -243,4 +244,20 @@ export function parametersHint(schema: JsonObject): string {
     `[${names.map((name) => `'${name}'`).join(', ')}]`;
   const rest = optional.length === 0 ? '' : `. Optional parameters: ${quoted(optional)}`;
   return `Required parameters: ${quoted(required)}${rest}`;
+}
+
+/** Checks input by a JSON Schema; `shown` is the schema as the model has it. */
+export function parseBy(shown: JsonObject, check: InputCheck, input: unknown): ParsedInput {
+  const texts = problemTexts(check(input), []);
+  if (texts.length === 0 && isJsonObject(input)) return { ok: true, value: input };
+  return {
+    ok: false,
+    problems: texts.length === 0 ? ['The input must be a JSON object'] : texts,
+    hint: parametersHint(shown),
+  };
+}
+
+/** The check of a foreign JSON Schema; one that refers to itself only its owner checks. */
+export function checkBy(schema: JsonObject): InputCheck {
+  return hasReferences(schema) ? () => [] : inputCheck(withoutReferences(schema));
 }

@@ -255,7 +255,7 @@ describe('a workflow', () => {
   test('is started once under an id of its author', async () => {
     const request = await told(call('ship_once', 'F-1'), call('ship_once', 'F-1'));
     expect(request).toContain('was not started again: its id');
-    const found = await world.server.client.getHandle(`${taskQueue}-F-1`).result();
+    const found: unknown = await world.server.client.getHandle(`${taskQueue}-F-1`).result();
     expect(found).toEqual({ order: 'F-1', cents: 100, by: 'ship' });
   });
 
