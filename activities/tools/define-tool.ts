@@ -7,7 +7,7 @@ import { checkToolShape } from '../definitions/check-definition';
 import { checkDecisionPolicy } from './check-decision-policy';
 import { defaultCallCaps } from './default-call-caps';
 import { editedFileField } from './edits-file';
-import type { InputCheck, InputProblem } from './input-problems';
+import type { InputCheck, InputProblem, ParsedInput } from './input-problems';
 import { inputCheck, parametersHint, pathText, problemTexts } from './input-problems';
 import { inputSchemaFromZod, isJsonObject, plainSchemaFromZod } from './input-schema';
 import type { TargetPlace } from './existing-code/temporal-target';
@@ -15,7 +15,6 @@ import { temporalTool } from './existing-code/temporal-target';
 import { privilegedFinder } from './privileged-parameters';
 import type {
   ApprovalContext,
-  ParsedInput,
   RunContext,
   TemporalTarget,
   Tool,

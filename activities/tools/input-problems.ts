@@ -5,7 +5,6 @@ import type { JsonObject } from '../../workflows/core/json';
 import { foreignPattern } from '../untrusted/foreign-pattern';
 import { hasReferences, isJsonObject, withoutReferences } from './input-schema';
 import { nearestName } from './nearest-name';
-import type { ParsedInput } from './tool';
 
 /** One thing that is wrong with an input, and where. */
 export interface InputProblem {
@@ -18,6 +17,11 @@ export interface InputProblem {
   readonly path: string;
   readonly text: string;
 }
+
+/** Checked input: the parsed value, or the problems in words for the model, with a trusted hint. */
+export type ParsedInput =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly string[]; readonly hint?: string };
 
 /** Errors of the validator that are read: their number is up to the input, and each is compared with the others. */
 const maxErrors = 200;

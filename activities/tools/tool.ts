@@ -8,6 +8,7 @@ import type {
   SubagentPolicy,
   WorkEnd,
 } from '../../workflows/core/tools/ports';
+import type { ParsedInput } from './input-problems';
 import type { PrivilegedParameter } from './privileged-parameters';
 
 /** What an author's code may know of the run that it works for. None of it comes from the model. */
@@ -192,11 +193,6 @@ export interface ToolDefinition<
     context: ToolContext<z.output<Context>>,
   ) => Promise<ProbeAnswer>;
 }
-
-/** Checked input: the parsed value, or the problems in words for the model, with a trusted hint. */
-export type ParsedInput =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly problems: readonly string[]; readonly hint?: string };
 
 /** A tool with its defaults filled in and its schema converted; made by `defineTool` or from an MCP server. */
 export interface Tool<Context = unknown, Name extends string = string> {
