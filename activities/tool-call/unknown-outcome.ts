@@ -103,7 +103,7 @@ async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): 
     : settleUnknown(tool, value, place, execution);
 }
 
-/** What is told of a failure by which a call may have taken effect, and that nothing here repeats. */
+/** What becomes of a failure by which a call may have taken effect, and that nothing here repeats. */
 export async function settleUnknown<Given extends Execution>(
   tool: Tool,
   value: unknown,

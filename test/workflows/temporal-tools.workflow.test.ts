@@ -22,6 +22,7 @@ import { uniqueName, workflowBundle } from '../support/temporal';
 let done: unknown[][] = [];
 const taskQueue = uniqueName('orders');
 const endpoint = uniqueName('billing');
+const laterEndpoint = uniqueName('later');
 
 const activities = {
   charge(order: string, cents: number, key: string): object {
@@ -94,6 +95,17 @@ const tools = [
       service: 'billing',
       endpoint,
       input: ({ order }, { idempotencyKey: key }) => ({ order, key }),
+    },
+  }),
+  defineTool({
+    ...base,
+    name: 'later',
+    effect: 'read',
+    execute: {
+      nexusOperation: 'invoice',
+      service: 'billing',
+      endpoint: laterEndpoint,
+      input: ({ order }) => ({ order, key: 'none' }),
     },
   }),
 ];
@@ -289,4 +301,21 @@ test('a Nexus operation gets its input and the key, and its refusals are told', 
   expect(request).toContain('invoice of G-1 for a key');
   expect(request).toContain('invalid_params');
   expect(request).toContain('there is no such order');
+});
+
+test('a Nexus endpoint that is not there yet holds the run up, until it is', async () => {
+  const run = await start(call('later', 'G-2'));
+  const handle = world.server.client.getHandle(run.runId);
+  await eventually(
+    async () => (await handle.fetchHistory()).events ?? [],
+    (events) =>
+      events.some(({ workflowTaskFailedEventAttributes: failed }) =>
+        failed?.failure?.message?.includes(laterEndpoint),
+      ),
+  );
+  const target = { worker: { namespace: world.server.namespace, taskQueue } };
+  const { operatorService } = world.server.connection;
+  await operatorService.createNexusEndpoint({ spec: { name: laterEndpoint, target } });
+  expect(await run.result()).toMatchObject({ status: 'completed' });
+  await expectSound(run);
 });
