@@ -169,17 +169,26 @@ async function start(...steps: Step[]): Promise<RunHandle> {
   return world.client.start({ agent: 'clerk', goal: 'Work.', runId: `run-${randomUUID()}` });
 }
 
+const lastRequest = (): string => JSON.stringify(world.emulator.requests.at(-1)?.body);
+
 async function told(...steps: Step[]): Promise<string> {
   const run = await start(...steps);
   expect(await run.result()).toMatchObject({ status: 'completed' });
   await expectSound(run);
-  return JSON.stringify(world.emulator.requests.at(-1)?.body);
+  return lastRequest();
 }
 
 describe('an activity', () => {
   test('gets its arguments and the key; the model reads what the schema leaves of its result', async () => {
-    const request = await told(call('charge', 'A-1'));
+    const run = await start(call('charge', 'A-1'));
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+    const request = lastRequest();
     expect(done).toEqual([['charge', 'A-1', 100]]);
+    const { events = [] } = await world.server.client.getHandle(run.runId).fetchHistory();
+    const ids = events?.flatMap(
+      ({ activityTaskScheduledEventAttributes: each }) => each?.activityId ?? [],
+    );
+    expect(ids).toEqual(['prepare', 'm1', 't1.0', 't1.0.work', 't1.0.result', 'm2']);
     expect(request).toContain('R-1');
     expect(request).toMatch(/run-[\w-]+\/[\w-]+\/\w+/);
     expect(request).not.toContain('internal');
@@ -245,7 +254,7 @@ describe('an activity', () => {
     const fork = await world.client.fork(run.runId, 0);
     expect(await fork.result()).toMatchObject({ status: 'completed' });
     expect(done).toEqual([['charge', 'D-1', 100]]);
-    expect(JSON.stringify(world.emulator.requests.at(-1)?.body)).toContain('not done again');
+    expect(lastRequest()).toContain('not done again');
     await expectSound(fork);
   });
 });
@@ -254,7 +263,7 @@ describe('a workflow', () => {
   test('runs as a child whose id is the key of the call', async () => {
     const run = await start(call('ship', 'E-1'));
     expect(await run.result()).toMatchObject({ status: 'completed' });
-    expect(JSON.stringify(world.emulator.requests.at(-1)?.body)).toContain('by');
+    expect(lastRequest()).toContain('by');
     const { events } = await world.server.client.getHandle(run.runId).fetchHistory();
     const child = events?.flatMap(
       ({ startChildWorkflowExecutionInitiatedEventAttributes: started }) => started ?? [],

@@ -267,6 +267,8 @@ export function fromAiSdk<const Tools extends Readonly<Record<string, object>>>(
   tools: Tools,
   settings: { readonly [Name in keyof Tools]?: AiSdkToolSettings } = {},
 ): readonly Tool<unknown, keyof Tools & string>[] {
+  if (Array.isArray(tools))
+    throw new UserError("fromAiSdk got an array; give an object whose keys are the tools' names.");
   const names = Object.keys(tools);
   for (const name of Object.keys(settings))
     if (!names.includes(name))
