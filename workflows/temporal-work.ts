@@ -187,7 +187,8 @@ export async function runPreparedWork(command: ToolCommand, work: TemporalWork):
     endOfThrown(work, thrown),
   );
   const reading = { ...command, callId: resultIdOf(command.callId) };
-  const read = (more: object): Promise<unknown> =>
+  // Asynchronous, so that in one workflow task it resolves after subagents, whatever the order of history: the fold counts on it.
+  const read = async (more: object): Promise<unknown> =>
     startActivity({ ...reading, input: { ...command.input, ended } }, more);
   return scope.consideredCancelled
     ? CancellationScope.nonCancellable(() => read({ scheduleToCloseTimeout: '1 minute' }))
