@@ -10,6 +10,7 @@ import type {
   RunToolInput,
   RunToolResult,
   SentToolCall,
+  WorkEnd,
 } from '../workflows/core/tools/ports';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
@@ -18,20 +19,22 @@ import { withHeartbeat } from './lifecycle/activity-lifecycle';
 import { afterEarlierAttempt, countedAttempt } from './tool-call/attempts';
 import type { EarlierAnswer } from './tool-call/earlier-runs';
 import { answerOfEarlierRun, beginAfter, outcomeIn } from './tool-call/earlier-runs';
+import { retryFor } from './lifecycle/retry-for';
 import { fenceToolOutput } from './untrusted/fence';
-import { InfraException } from './lifecycle/infra-exception';
+import { InfraException, isStoreDown } from './lifecycle/infra-exception';
 import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { resultIdentityOf } from './identity/result-identity';
 import type { HiddenPaths } from './untrusted/sanitizer';
 import { boundBytes, boundText, sanitizeText } from './untrusted/sanitizer';
 import { reportsFailure } from './tool-call/reported-failure';
-import type { Store } from './stores/store';
+import type { OwnedTool, Store } from './stores/store';
 import { canonicalJson } from './stores/content-hash';
 import { actionDigest } from './tool-call/action-digest';
 import { changedDefinition } from './tool-call/changed-definition';
+import { executionOfWork, untilStored } from './tool-call/ended-work';
 import type { AttemptSigns, Marked } from './tool-call/ownership';
 import { inThisTurn, lostOwnership, requireCounted, startingOwned } from './tool-call/ownership';
-import type { Execution, ExecutionPlace } from './tool-call/tool-execution';
+import type { ExecutionPlace, FinishedExecution } from './tool-call/tool-execution';
 import { toolFailure } from './tool-call/tool-execution';
 import type { ShownOutput } from './tool-call/tool-output';
 import { showOutput } from './tool-call/tool-output';
@@ -42,36 +45,6 @@ import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
 import type { Earlier } from './tool-call/unknown-outcome';
 import { decideExecution } from './tool-call/unknown-outcome';
-import { performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
-
-/** First pause in milliseconds, doubled each time up to `longestPauseMs`. */
-const firstPauseMs = 100;
-const longestPauseMs = 2_000;
-
-/**
- * Retries `step` until it succeeds, fails with an error that is not `isDown`, or `patienceMs` is over.
- *
- * Errors: the last failure of the step.
- */
-export async function retryFor<Result>(
-  patienceMs: number,
-  isDown: (thrown: unknown) => boolean,
-  step: () => Promise<Result>,
-): Promise<Result> {
-  let pauseMs = firstPauseMs;
-  // The time of failing steps counts too: an unreachable store takes seconds to fail.
-  const endsAtMs = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      return await step();
-    } catch (thrown) {
-      if (!isDown(thrown) || performance.now() >= endsAtMs) throw thrown;
-      await sleep(pauseMs);
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
-    }
-  }
-}
 
 async function inputOf(
   store: Store,
@@ -98,7 +71,7 @@ interface ResultPlace extends Pick<ExecutionPlace, 'store' | 'input' | 'workspac
 async function contentOf(
   { input, paths }: ResultPlace,
   store: Pick<Store, 'putBlob'>,
-  execution: Execution,
+  execution: FinishedExecution,
 ): Promise<ShownOutput> {
   if (execution.type === 'output') return showOutput(store, input, paths, execution.text);
   const response = toToolResponse(execution.error);
@@ -114,7 +87,7 @@ async function contentOf(
 }
 
 function errorOf(
-  execution: Execution,
+  execution: FinishedExecution,
 ): Pick<RunToolResult, 'error' | 'isOutcomeUnknown' | 'saysFailed'> {
   if (execution.type === 'output')
     return reportsFailure(execution.text) ? { saysFailed: true } : {};
@@ -124,7 +97,7 @@ function errorOf(
 
 async function resultOf(
   place: ResultPlace,
-  execution: Execution,
+  execution: FinishedExecution,
   identity: ResultIdentity,
   store: Pick<Store, 'putBlob'> = place.store,
 ): Promise<RunToolResult> {
@@ -145,7 +118,7 @@ async function resultOf(
 /** The result of an execution whose store is down: inline, bounded and fenced. */
 function inlineResult(
   { input, paths }: ResultPlace,
-  execution: Execution,
+  execution: FinishedExecution,
   identity: ResultIdentity,
 ): RunToolResult {
   const isError = execution.type === 'error';
@@ -169,10 +142,6 @@ const inlineChars = 8_000;
 /** The same in bytes of JSON, so that 64 such results stay far below what one payload may have (ADR 0003). */
 const inlineBytes = 12_000;
 
-function isStoreDown(thrown: unknown): boolean {
-  return thrown instanceof InfraException && thrown.failure.code === 'store_unavailable';
-}
-
 /** Records a call's outcome, with what waits in `writer`; returns the first one that any attempt has recorded. */
 async function keepOutcome(
   input: RunToolInput,
@@ -191,7 +160,7 @@ async function keepOutcome(
 async function keepResult(
   place: ResultPlace,
   tool: Tool,
-  execution: Execution,
+  execution: FinishedExecution,
   identity: ResultIdentity,
 ): Promise<RunToolResult> {
   // A local call keeps its workflow task waiting: the ordinary activity after it has the patience.
@@ -255,7 +224,11 @@ async function answerCall(
 }
 
 /** Adds what is known about the tool to an error without a hint. */
-function advised({ config }: RunDefinition, execution: Execution, value: JsonObject): Execution {
+function advised(
+  { config }: RunDefinition,
+  execution: FinishedExecution,
+  value: JsonObject,
+): FinishedExecution {
   return execution.type === 'error'
     ? { ...execution, error: withKnownHint(execution.error, config.knowledge, value) }
     : execution;
@@ -267,6 +240,7 @@ function advised({ config }: RunDefinition, execution: Execution, value: JsonObj
  * Contract: a call that finished never runs again: its recorded result is returned; a call that was started and interrupted is
  * repeated only as its effect allows, and until it has cost `limits.maxLostWorkers` workers. An attempt that another one has
  * followed starts nothing (ADR 0031). A local activity that gives no result leaves the call to an ordinary one (ADR 0051).
+ * Of a tool that is Temporal code, the call only says what the workflow is to start, and a second one brings the result in (ADR 0058).
  * Errors: ApplicationFailure with a system failure code, `worker_lost` of an attempt that no longer counts; everything that the model can correct is in the result.
  */
 export async function runTool(
@@ -283,10 +257,15 @@ export async function runTool(
     () => beat(progress),
     (isGivenUp) =>
       reportingEnd(async () => {
-        const input = await loadToolCall(deps, sent);
-        return afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (stop) =>
-          runAttempt(deps, input, { ...stop, isGivenUp, lostWorkers, show }),
-        );
+        const run = async (): Promise<RunToolResult> => {
+          const input = await loadToolCall(deps, sent);
+          const part = input.ended === undefined ? '' : ' ended';
+          const call = `${input.storeId} ${input.idempotencyKey}${part}`;
+          return afterEarlierAttempt(call, attempt, (stop) =>
+            runAttempt(deps, input, { ...stop, isGivenUp, lostWorkers, show }),
+          );
+        };
+        return sent.ended === undefined ? run() : untilStored(run);
       }),
     // A heartbeat of a call that has nothing to tell yet would only be billed.
     'later',
@@ -301,7 +280,7 @@ async function refusal(
   tool: Tool,
   input: RunToolInput,
   values: { readonly given: JsonObject; readonly parsed: unknown },
-): Promise<Execution | undefined> {
+): Promise<FinishedExecution | undefined> {
   const changed = await changedDefinition(store, tool, input, values.given);
   if (changed !== undefined || approvers === undefined) return changed;
   const { toolCallId, approval } = input;
@@ -336,43 +315,88 @@ async function runAttempt(
   const store = storeOf(deps, input.storeId);
   const definition = await loadDefinition(deps, input.definition);
   const tool = requireTool(definition, input.name);
-  const { workspace } = definition.config;
+  const { workspace, limits } = definition.config;
   const paths = { root: workspace, asGiven: tool.hidesPaths !== true };
   const place: ResultPlace = { store, input, workspace, paths };
   if (input.answer !== undefined) {
     const text = (await deps.subagents?.readAnswer(store, input.answer)) ?? '';
-    const answered: Execution = { type: 'output', text };
+    const answered: FinishedExecution = { type: 'output', text };
     return keepResult(place, tool, answered, resultIdentityOf(tool, {}, answered));
   }
   const value = await inputOf(store, input);
+  const attempt: Attempt = {
+    tool,
+    value,
+    place,
+    signs,
+    lost: { count: lostWorkers, max: limits.maxLostWorkers },
+    runningWith: (record) => ({
+      ...place,
+      run: runContextOf(definition),
+      stopped: signs.stopped,
+      start: startingOwned(signs, store, record),
+      progress: (text: unknown) => {
+        show(typeof text === 'string' ? sanitizeText(text, { maxChars: previewChars }) : '');
+      },
+    }),
+    keep: (execution) => {
+      const informed = advised(definition, execution, value);
+      return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
+    },
+  };
+  return input.ended === undefined
+    ? runCall(deps, definition, attempt)
+    : bringIn(attempt, input.ended);
+}
+
+/** An attempt of a call, and what it needs to run the call and to keep what that gave. */
+interface Attempt extends Pick<Earlier, 'lost'> {
+  readonly tool: Tool;
+  /** The model's arguments. */
+  readonly value: JsonObject;
+  readonly place: ResultPlace;
+  readonly signs: AttemptSigns;
+  readonly runningWith: (record?: OwnedTool & Marked) => ExecutionPlace;
+  readonly keep: (execution: FinishedExecution) => Promise<RunToolResult>;
+}
+
+/** Brings in the result of ended work. It is done, whatever the tool's schema takes by now. */
+async function bringIn(
+  { tool, value, place, lost, runningWith, keep }: Attempt,
+  end: WorkEnd,
+): Promise<RunToolResult> {
+  const known = await place.store.getTool(place.input.idempotencyKey);
+  if (known.type === 'finished') return outcomeIn(known);
+  const checked = tool.parse(value);
+  const given = checked.ok ? checked.value : value;
+  return keep(await executionOfWork(tool, given, runningWith(), { end, lost }));
+}
+
+async function runCall(
+  deps: ActivityDeps,
+  definition: RunDefinition,
+  { tool, value, place, signs, lost, runningWith, keep }: Attempt,
+): Promise<RunToolResult> {
+  const { store, input } = place;
+  const keepUnrun = (execution: FinishedExecution): Promise<RunToolResult> =>
+    resultOf(place, execution, resultIdentityOf(tool, value, execution));
   const checked = tool.parse(value);
   if (!checked.ok) {
     const error = toolFailure(tool, 'invalid_params', checked.problems.join('; '), {
       hint: refusedInputHint(definition, tool, checked.hint),
     });
-    const unfit: Execution = { type: 'error', error };
-    return resultOf(place, unfit, resultIdentityOf(tool, value, unfit));
+    return keepUnrun({ type: 'error', error });
   }
   const values = { given: value, parsed: checked.value };
   const refused = await refusal(deps, store, definition, tool, input, values);
-  if (refused !== undefined)
-    return resultOf(place, refused, resultIdentityOf(tool, value, refused));
+  if (refused !== undefined) return keepUnrun(refused);
   const record = await begin(store, tool, input, { given: value, ran: checked.value }, signs);
   if (record?.type === 'finished') return outcomeIn(record);
   if (record?.type === 'taken') throw lostOwnership('a later attempt has begun');
-  const { maxLostWorkers } = definition.config.limits;
-  const earlier = { record, lost: { count: lostWorkers, max: maxLostWorkers } };
-  const running: ExecutionPlace = {
-    ...place,
-    run: runContextOf(definition),
-    stopped: signs.stopped,
-    start: startingOwned(signs, store, record),
-    progress: (text: unknown) => {
-      show(typeof text === 'string' ? sanitizeText(text, { maxChars: previewChars }) : '');
-    },
-  };
-  const answer = await answerCall(tool, checked.value, earlier, running);
+  const answer = await answerCall(tool, checked.value, { record, lost }, runningWith(record));
   if (answer.type === 'recorded') return keepOutcome(input, answer.result, store);
-  const informed = advised(definition, answer.execution, value);
-  return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
+  const { execution } = answer;
+  return execution.type === 'work'
+    ? { work: execution.work, preview: '', bytes: 0, fingerprint: '' }
+    : keep(execution);
 }

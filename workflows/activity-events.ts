@@ -3,6 +3,7 @@ import { ActivityFailure, CancelledFailure } from '@temporalio/common';
 import type { ModelCallHeldBack, SentReply } from './core/model-call/ports';
 import { wholeReply } from './core/model-call/sent-call';
 import type { ActivityCommand, UnstampedEvent } from './core/run/protocol';
+import type { RunToolResult, TemporalWork } from './core/tools/ports';
 import { activityTable, prepareCallId } from './core/run/protocol';
 import { failureFromActivity } from './failure-from-activity';
 
@@ -14,6 +15,17 @@ export function isActivityCommand(command: { readonly type: string }): command i
 /** The activity id of a command. */
 export function activityIdOf(command: ActivityCommand): string {
   return command.type === 'prepare-run' ? prepareCallId : command.callId;
+}
+
+/** Activity id of a call that brings in the result of the Temporal work that it prepared. */
+export function resultIdOf(callId: string): string {
+  return `${callId}.result`;
+}
+
+/** The Temporal work that a tool call prepared in place of a result (ADR 0058). */
+export function preparedWork(command: ActivityCommand, result: unknown): TemporalWork | undefined {
+  // Written by the activity `runTool`; history is its record.
+  return command.type === 'run-tool' ? (result as RunToolResult).work : undefined;
 }
 
 /** What names the activity in its events. */

@@ -103,11 +103,19 @@ function sentInput(command: ActivityCommand): unknown {
 }
 
 /** Starts the activity of a command. */
-export function startActivity(command: ActivityCommand): Promise<unknown> {
+export function startActivity(
+  command: ActivityCommand,
+  more: ActivityOptions = {},
+): Promise<unknown> {
   // The table pairs each command with its activity, which TypeScript cannot follow over a union.
   const activity = activities[activityTable[command.type].name] as AnyActivity;
   return activity.executeWithOptions(
-    { activityId: activityIdOf(command), summary: summaryOf(command), ...limitsOf(command) },
+    {
+      activityId: activityIdOf(command),
+      summary: summaryOf(command),
+      ...limitsOf(command),
+      ...more,
+    },
     [sentInput(command)],
   );
 }

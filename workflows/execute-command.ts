@@ -8,7 +8,13 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import { activityIdOf, completedEvent, failedEvent, isActivityCommand } from './activity-events';
+import {
+  activityIdOf,
+  completedEvent,
+  failedEvent,
+  isActivityCommand,
+  preparedWork,
+} from './activity-events';
 import { startActivity, startLocalCall } from './activity-proxies';
 import { endOfFailure, endOfResult } from './child-outcome';
 import type { AgentRunWorkflow } from './contract';
@@ -19,6 +25,7 @@ import { shownText } from './core/secrets/shown-text';
 import { visibleText } from './core/secrets/visible-text';
 import { codeSpan } from './core/view/markdown';
 import { inheritedSearchAttributes } from './run-visibility';
+import { runPreparedWork } from './temporal-work';
 import { shortened } from './core/shortened';
 
 /** Characters of the task that a page shows. */
@@ -126,16 +133,22 @@ export function createCommandExecutor(
 
   return (command) => {
     if (isActivityCommand(command)) {
-      start(activityIdOf(command), (end) =>
-        begin(command).then(
-          (result) => {
-            end(completedEvent(command, result));
-          },
-          (thrown: unknown) => {
-            end(failedEvent(command, thrown));
-          },
-        ),
-      );
+      start(activityIdOf(command), (end) => {
+        const completed = (result: unknown): void => {
+          end(completedEvent(command, result));
+        };
+        const failed = (thrown: unknown): void => {
+          end(failedEvent(command, thrown));
+        };
+        return begin(command).then((result) => {
+          const work = preparedWork(command, result);
+          if (work === undefined || command.type !== 'run-tool') {
+            completed(result);
+            return undefined;
+          }
+          return runPreparedWork(command, work).then(completed, failed);
+        }, failed);
+      });
       return;
     }
     switch (command.type) {

@@ -49,7 +49,11 @@ const toolShape = z.strictObject({
   onUnknown: oneOf('tell-model', 'ask-person').optional(),
   label: text.optional(),
   paths: oneOf('keep', 'hide').optional(),
-  execute: fn('a function'),
+  // Which Temporal code is checked where it is used.
+  execute: z.custom(
+    (value) => typeof value === 'function' || (typeof value === 'object' && value !== null),
+    'give a function, or { activity }, { workflow } or { nexusOperation, service, endpoint }',
+  ),
   probe: fn('a function').optional(),
 });
 

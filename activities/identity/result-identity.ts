@@ -7,7 +7,7 @@ import { callLikeness, commandOf } from './call-likeness';
 import { isOnlyEcho } from './command-text';
 import { isStatusOfOutage, mentionsOutage } from '../tool-call/outage';
 import { reportsFailure } from '../tool-call/reported-failure';
-import type { Execution } from '../tool-call/tool-execution';
+import type { FinishedExecution } from '../tool-call/tool-execution';
 import type { Tool } from '../tools/tool';
 
 /** Characters up to which a result is normalized as a whole; of a longer one, head, tail, and a hash of the rest count. */
@@ -35,7 +35,7 @@ function reportsOutage(text: string): boolean {
   return isMessage && reportsFailure(text) && mentionsOutage(text);
 }
 
-function isOutage(execution: Execution, input: JsonObject): boolean {
+function isOutage(execution: FinishedExecution, input: JsonObject): boolean {
   if (execution.type === 'error') {
     const { code, message } = execution.error;
     if (code === 'rate_limit' || code === 'tool_timeout') return true;
@@ -47,7 +47,7 @@ function isOutage(execution: Execution, input: JsonObject): boolean {
   return isStatusOfOutage(head) || (commandOf(input) === undefined && reportsOutage(head));
 }
 
-function textOf(execution: Execution): string {
+function textOf(execution: FinishedExecution): string {
   return execution.type === 'output'
     ? execution.text
     : `${execution.error.code} ${execution.error.message}\n${execution.output ?? ''}`;
@@ -76,7 +76,7 @@ function sketchOf(text: string): readonly string[] | undefined {
 export function resultIdentityOf(
   tool: Tool,
   input: JsonObject,
-  execution: Execution,
+  execution: FinishedExecution,
 ): ResultIdentity {
   const text = textOf(execution);
   const said = isOnlyEcho(commandOf(input) ?? '') ? text.replace(/\d+/g, '0') : text;

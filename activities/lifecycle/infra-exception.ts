@@ -17,3 +17,8 @@ export class InfraException extends Error {
     this.failure = { kind: 'infra', ...failure };
   }
 }
+
+/** Whether the store did not answer, so that the same may work later. */
+export function isStoreDown(thrown: unknown): thrown is InfraException {
+  return thrown instanceof InfraException && thrown.failure.code === 'store_unavailable';
+}

@@ -4,7 +4,7 @@ import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { actionDigest } from '../identity/call-identity';
 import type { Store } from '../stores/store';
 import type { Tool } from '../tools/tool';
-import type { Execution } from './tool-execution';
+import type { FinishedExecution } from './tool-execution';
 import { toolFailure } from './tool-execution';
 
 /**
@@ -18,7 +18,7 @@ export async function changedDefinition(
   tool: Tool,
   { toolCallId, name, approvedDigest, idempotencyKey }: RunToolInput,
   input: JsonObject,
-): Promise<Execution | undefined> {
+): Promise<FinishedExecution | undefined> {
   if (approvedDigest === undefined || tool.definitionDigest === undefined) return undefined;
   const { type } = await store.getTool(idempotencyKey);
   if (type === 'executing' || type === 'finished') return undefined;

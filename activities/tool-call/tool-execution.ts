@@ -4,7 +4,7 @@ import type { AgentError } from '../../workflows/core/failure';
 import { defined } from '../../workflows/core/json';
 import { recoveryInstructions } from '../../workflows/core/failure';
 import type { ImageBlock } from '../../workflows/core/message';
-import type { RunToolInput } from '../../workflows/core/tools/ports';
+import type { RunToolInput, TemporalWork } from '../../workflows/core/tools/ports';
 import { unknownEffect } from '../../workflows/core/tools/unknown-outcome';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { beginDeadline } from '../lifecycle/deadline';
@@ -19,10 +19,11 @@ import type { StartWork } from './ownership';
 import { keptOutputChars, outputText } from './tool-output';
 import { OutputWithImages } from '../tools/output-with-images';
 import type { RunContext, Tool, ToolContext } from '../tools/tool';
-import { ToolError } from '../tools/tool-error';
+import { ToolDeadline, ToolError } from '../tools/tool-error';
+import { WorkToStart } from '../tools/existing-code/temporal-target';
 
 /** Error codes of a connection that was lost after the request may have reached the server. */
-const middleCodes: ReadonlySet<string> = new Set([
+export const middleCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'ECONNABORTED',
   'EPIPE',
@@ -53,6 +54,12 @@ function mayHaveReachedServer(thrown: unknown): boolean {
 
 /** The result of one execution. */
 export type Execution =
+  | FinishedExecution
+  /** The workflow starts it, and the call goes on when it has ended. */
+  | { readonly type: 'work'; readonly work: TemporalWork };
+
+/** The result of an execution that is done. */
+export type FinishedExecution =
   | {
       readonly type: 'output';
       readonly text: string;
@@ -66,14 +73,6 @@ export type Execution =
       /** The call may still have taken effect. */
       readonly isOutcomeUnknown?: true;
     };
-
-/** Reason of an abort by the tool's own time limit. */
-class ToolDeadline extends Error {
-  constructor(timeoutMs: number) {
-    super(`the tool did not finish within ${timeoutMs} ms`);
-    this.name = 'ToolDeadline';
-  }
-}
 
 /** Builds an error of this tool for the model: sanitized, with the author's hint. */
 export function toolFailure(
@@ -255,6 +254,7 @@ export async function executeTool(
     // Within the tool's time, since a stream is read.
     return await withToolContext(limitMs, place, async (context) => {
       const output = await tool.execute(value, context);
+      if (output instanceof WorkToStart) return { type: 'work', work: output.work };
       return output instanceof OutputWithImages
         ? {
             type: 'output',

@@ -3,7 +3,7 @@ import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { OwnedTool } from '../stores/store';
 import { outputText } from './tool-output';
-import type { Execution, ExecutionPlace } from './tool-execution';
+import type { Execution, ExecutionPlace, FinishedExecution } from './tool-execution';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
 import { describeThrown } from './error-text';
 import type { ProbeAnswer, Tool } from '../tools/tool';
@@ -15,14 +15,16 @@ const probeLimitMs = 20_000;
 /** Milliseconds that a repeat gets at least, if the first execution has used up its time. */
 const minRepeatMs = 1_000;
 
+type Failed = Extract<Execution, { type: 'error' }>;
+
 /** The error `outcome_unknown`, for the model or the person who is asked. */
-export function askAboutOutcome(tool: Tool, message: string, hint: string): Execution {
+export function askAboutOutcome(tool: Tool, message: string, hint: string): Failed {
   const error = toolFailure(tool, 'outcome_unknown', message, { hint });
   return { type: 'error', isOutcomeUnknown: true, error };
 }
 
 /** The error for an unknown outcome, with the evidence. */
-export function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
+export function unknownOutcome(tool: Tool, what: string, evidence: string): Failed {
   return askAboutOutcome(
     tool,
     `${what}; whether it took effect is not known (${evidence}). It is not run again.`,
@@ -51,8 +53,6 @@ export async function askProbe(
   }
 }
 
-type Failed = Extract<Execution, { type: 'error' }>;
-
 /** Repeats a keyed call once with its key; if that fails too, the outcome is unknown. */
 async function repeatKeyed(
   tool: Tool,
@@ -75,7 +75,7 @@ async function reconcile(
   value: unknown,
   place: ExecutionPlace,
   failed: Failed,
-): Promise<Execution> {
+): Promise<FinishedExecution> {
   if (tool.probe === undefined) return failed;
   const answer = await askProbe(tool, place, value, tool.probe);
   const { error, output } = failed;
@@ -98,18 +98,24 @@ async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): 
   const startedAt = performance.now();
   const execution = await executeTool(tool, value, place);
   if (execution.type !== 'error' || execution.isOutcomeUnknown !== true) return execution;
-  switch (tool.effect) {
-    case 'read':
-      return execution;
-    case 'keyed':
-      return repeatKeyed(tool, value, place, execution, performance.now() - startedAt);
-    case 'reconcilable':
-      return reconcile(tool, value, place, execution);
-    case 'irreversible':
-      return execution.error.code === 'tool_timeout'
-        ? execution
-        : unknownOutcome(tool, 'The call failed midway', execution.error.message);
-  }
+  return tool.effect === 'keyed'
+    ? repeatKeyed(tool, value, place, execution, performance.now() - startedAt)
+    : settleUnknown(tool, value, place, execution);
+}
+
+/** What becomes of a failure by which a call may have taken effect, and that nothing here repeats. */
+export async function settleUnknown<Given extends Execution>(
+  tool: Tool,
+  value: unknown,
+  place: ExecutionPlace,
+  execution: Given | Failed,
+): Promise<Given | FinishedExecution> {
+  if (execution.type !== 'error' || execution.isOutcomeUnknown !== true || tool.effect === 'read')
+    return execution;
+  if (tool.effect === 'reconcilable') return reconcile(tool, value, place, execution);
+  return execution.error.code === 'tool_timeout'
+    ? execution
+    : unknownOutcome(tool, 'The call failed midway', execution.error.message);
 }
 
 /** What is known from earlier attempts of a call. */
@@ -182,7 +188,8 @@ export async function decideExecution(
 ): Promise<Execution> {
   const { record, lost } = earlier;
   const isLeft = lost.count >= lost.max;
-  if (tool.effect === 'read')
+  // Temporal work begins after this attempt has returned: whatever became of earlier ones, they started nothing.
+  if (tool.effect === 'read' || tool.readEnd !== undefined)
     return isLeft
       ? notRunAgain(tool, lost.count, 'nothing was changed')
       : executeFirst(tool, value, place);

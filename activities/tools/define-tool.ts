@@ -7,11 +7,20 @@ import { checkToolShape } from '../definitions/check-definition';
 import { checkDecisionPolicy } from './check-decision-policy';
 import { defaultCallCaps } from './default-call-caps';
 import { editedFileField } from './edits-file';
-import type { InputCheck, InputProblem } from './input-problems';
+import type { InputCheck, InputProblem, ParsedInput } from './input-problems';
 import { inputCheck, parametersHint, pathText, problemTexts } from './input-problems';
 import { inputSchemaFromZod, isJsonObject, plainSchemaFromZod } from './input-schema';
+import type { TargetPlace } from './existing-code/temporal-target';
+import { temporalTool } from './existing-code/temporal-target';
 import { privilegedFinder } from './privileged-parameters';
-import type { ApprovalContext, ParsedInput, RunContext, Tool, ToolDefinition } from './tool';
+import type {
+  ApprovalContext,
+  RunContext,
+  TemporalTarget,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+} from './tool';
 import type { ContextReader } from './tool-run-context';
 import { contextReader } from './tool-run-context';
 
@@ -51,12 +60,13 @@ const isWhole = (value: number, max: number): boolean =>
 
 /** What is checked beside the schemas. */
 type CheckedParts = Omit<ToolDefinition, 'approval' | 'context' | 'execute' | 'hint' | 'probe'> & {
+  readonly execute: unknown;
   readonly probe?: unknown;
 };
 
 /** What may be wrong with a definition beside its schema, each with the end of a sentence that begins with the tool. */
 function faultsOf(definition: CheckedParts): readonly (readonly [boolean, string])[] {
-  const { description, effect = 'irreversible', probe, onUnknown, quick } = definition;
+  const { description, effect = 'irreversible', execute, probe, onUnknown, quick } = definition;
   const { timeoutMs = defaultTimeoutMs, maxCalls = 1 } = definition;
   const { length } = description;
   return [
@@ -91,6 +101,10 @@ function faultsOf(definition: CheckedParts): readonly (readonly [boolean, string
     [
       quick === true && effect !== 'read',
       ` is quick with effect "${effect}"; leave quick out, or say effect: 'read' if a repeated call changes nothing.`,
+    ],
+    [
+      quick === true && typeof execute !== 'function',
+      ' is quick, but its work is Temporal code, which takes tasks of its own; leave quick out.',
     ],
   ];
 }
@@ -165,6 +179,20 @@ function hintFrom(
   };
 }
 
+/** What does a tool's work: its author's function, or Temporal code. */
+function workOf<Input, Context>(
+  place: TargetPlace,
+  execute:
+    ((input: Input, context: ToolContext<Context>) => unknown) | TemporalTarget<Input, Context>,
+): {
+  readonly execute: (input: Input, context: ToolContext<Context>) => unknown;
+  readonly readEnd?: Tool['readEnd'];
+} {
+  if (typeof execute === 'function') return { execute };
+  // Its functions get what the contract of `defineTool` says, as `execute` does.
+  return temporalTool(place, execute as TemporalTarget);
+}
+
 /**
  * Makes a tool of a definition: fills in defaults, converts the schema, checks all of it.
  *
@@ -191,12 +219,14 @@ export function defineTool<
   type Read<Run> = Omit<Run, 'context'> & { readonly context: z.output<Context> };
   const ownRun = <Run extends RunContext>(run: Run): Read<Run> => reader.own(run) as Read<Run>;
   const isRule = typeof approval === 'function';
+  const timeoutMs = definition.timeoutMs ?? defaultTimeoutMs;
+  const { execute, readEnd } = workOf({ name, effect, timeoutMs }, definition.execute);
   return {
     name,
     description,
     inputSchema,
     effect,
-    timeoutMs: definition.timeoutMs ?? defaultTimeoutMs,
+    timeoutMs,
     approval: isRule ? 'rule' : approval,
     approvals:
       definition.approvals === undefined
@@ -216,7 +246,8 @@ export function defineTool<
       : () => approval === 'always',
     privilegedIn: privilegedFinder(plainSchemaFromZod(name, definition.input)),
     hintFor: hintFrom(definition.hint as Parameters<typeof hintFrom>[0], reader),
-    execute: (input, context) => definition.execute(own(input), ownRun(context)),
+    execute: (input, context) => execute(own(input), ownRun(context)),
+    ...defined({ readEnd }),
     probe: probe && ((key, input, context) => probe(key, own(input), ownRun(context))),
   };
 }

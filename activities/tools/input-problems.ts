@@ -3,7 +3,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
 import type { JsonObject } from '../../workflows/core/json';
 import { foreignPattern } from '../untrusted/foreign-pattern';
-import { isJsonObject } from './input-schema';
+import { hasReferences, isJsonObject, withoutReferences } from './input-schema';
 import { nearestName } from './nearest-name';
 
 /** One thing that is wrong with an input, and where. */
@@ -17,6 +17,11 @@ export interface InputProblem {
   readonly path: string;
   readonly text: string;
 }
+
+/** Checked input: the parsed value, or the problems in words for the model, with a trusted hint. */
+export type ParsedInput =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly string[]; readonly hint?: string };
 
 /** Errors of the validator that are read: their number is up to the input, and each is compared with the others. */
 const maxErrors = 200;
@@ -243,4 +248,20 @@ export function parametersHint(schema: JsonObject): string {
     `[${names.map((name) => `'${name}'`).join(', ')}]`;
   const rest = optional.length === 0 ? '' : `. Optional parameters: ${quoted(optional)}`;
   return `Required parameters: ${quoted(required)}${rest}`;
+}
+
+/** Checks input by a JSON Schema; `shown` is the schema as the model has it. */
+export function parseBy(shown: JsonObject, check: InputCheck, input: unknown): ParsedInput {
+  const texts = problemTexts(check(input), []);
+  if (texts.length === 0 && isJsonObject(input)) return { ok: true, value: input };
+  return {
+    ok: false,
+    problems: texts.length === 0 ? ['The input must be a JSON object'] : texts,
+    hint: parametersHint(shown),
+  };
+}
+
+/** The check of a foreign JSON Schema; one that refers to itself only its owner checks. */
+export function checkBy(schema: JsonObject): InputCheck {
+  return hasReferences(schema) ? () => [] : inputCheck(withoutReferences(schema));
 }

@@ -42,3 +42,11 @@ export class ToolError extends Error {
     this.output = options.output;
   }
 }
+
+/** Reason of an abort by the tool's own time limit. */
+export class ToolDeadline extends Error {
+  constructor(timeoutMs: number) {
+    super(`the tool did not finish within ${timeoutMs} ms`);
+    this.name = 'ToolDeadline';
+  }
+}

@@ -1,7 +1,14 @@
 /** How people define tools: a zod schema, an effect class, a time limit, and a function. */
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
-import type { DecisionPolicy, ToolEffect, SubagentPolicy } from '../../workflows/core/tools/ports';
+import type { RetryPolicy } from '@temporalio/common';
+import type {
+  DecisionPolicy,
+  ToolEffect,
+  SubagentPolicy,
+  WorkEnd,
+} from '../../workflows/core/tools/ports';
+import type { ParsedInput } from './input-problems';
 import type { PrivilegedParameter } from './privileged-parameters';
 
 /** What an author's code may know of the run that it works for. None of it comes from the model. */
@@ -55,6 +62,53 @@ export type ProbeAnswer =
 
 /** Who decides about a call whose outcome is unknown. */
 type OnUnknown = 'tell-model' | 'ask-person';
+
+/** What every kind of existing Temporal code has. */
+interface TargetOptions {
+  /** Schema of the result; the model reads what it returns. Default: the result as it is. */
+  readonly result?: z.ZodType;
+}
+
+/** What activities and workflows take. */
+interface QueueOptions<Input, Context> extends TargetOptions {
+  /** Task queue of the workers that have it. Default: that of the run. */
+  readonly taskQueue?: string;
+  /** Its arguments, as JSON. Default: the checked input as the only one. With effect `keyed`, pass `idempotencyKey` on. */
+  readonly args?: (input: Input, context: ToolContext<Context>) => readonly unknown[];
+}
+
+/** An activity of a worker that you have already, in any language. */
+interface ActivityTarget<Input, Context> extends QueueOptions<Input, Context> {
+  /** Name of its type. */
+  readonly activity: string;
+  /** Temporal's, with `maximumAttempts`. Default: 3 attempts for `read` and `keyed`; the other effects get one. */
+  readonly retry?: RetryPolicy;
+  /** Milliseconds between its heartbeats, after which an attempt counts as lost. Default: it sends none. */
+  readonly heartbeatTimeoutMs?: number;
+  /** Milliseconds that an attempt waits for a worker. Default 60,000. */
+  readonly scheduleToStartTimeoutMs?: number;
+}
+
+/** A workflow that you have already; it runs as a child of the agent's run. */
+interface WorkflowTarget<Input, Context> extends QueueOptions<Input, Context> {
+  /** Name of its type. */
+  readonly workflow: string;
+  /** Its id, by which it is started once. Default: the call's idempotency key. */
+  readonly workflowId?: (input: Input, context: ToolContext<Context>) => string;
+}
+
+/** An operation of a Nexus service. Temporal repeats its start until it is answered, so its effect is `read` or `keyed`. */
+interface NexusTarget<Input, Context> extends TargetOptions {
+  readonly nexusOperation: string;
+  readonly service: string;
+  readonly endpoint: string;
+  /** Its input, as JSON. Default: the checked input. With effect `keyed`, pass `idempotencyKey` on. */
+  readonly input?: (input: Input, context: ToolContext<Context>) => unknown;
+}
+
+/** Existing Temporal code that does a tool's work: the workflow runs it (ADR 0058). */
+export type TemporalTarget<Input = unknown, Context = unknown> =
+  ActivityTarget<Input, Context> | WorkflowTarget<Input, Context> | NexusTarget<Input, Context>;
 
 /** A tool as its author writes it. */
 export interface ToolDefinition<
@@ -123,10 +177,15 @@ export interface ToolDefinition<
    * Does the work. Returns what the model reads: a string unchanged, a response, stream, or generator as the text that it gives,
    * anything else as JSON. What JSON cannot carry says in its place what it was (ADR 0044).
    *
+   * Or names the Temporal code that does it: `{ activity }`, `{ workflow }` or `{ nexusOperation, service, endpoint }`.
+   *
    * Errors: throw `ToolError` for what the model can correct, `InfraException` for what only people can; any other throw is
-   * an `AgentError` `tool_execution_failed`.
+   * an `AgentError` `tool_execution_failed`. Temporal code throws an `ApplicationFailure` whose type is a code of `ToolError`, or
+   * `tool_infrastructure`.
    */
-  readonly execute: (input: z.output<Input>, context: ToolContext<z.output<Context>>) => unknown;
+  readonly execute:
+    | ((input: z.output<Input>, context: ToolContext<z.output<Context>>) => unknown)
+    | TemporalTarget<z.output<Input>, z.output<Context>>;
   /** For `reconcilable`: finds out whether an earlier attempt with this key was applied. */
   readonly probe?: (
     idempotencyKey: string,
@@ -134,11 +193,6 @@ export interface ToolDefinition<
     context: ToolContext<z.output<Context>>,
   ) => Promise<ProbeAnswer>;
 }
-
-/** Checked input: the parsed value, or the problems in words for the model, with a trusted hint. */
-export type ParsedInput =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly problems: readonly string[]; readonly hint?: string };
 
 /** A tool with its defaults filled in and its schema converted; made by `defineTool` or from an MCP server. */
 export interface Tool<Context = unknown, Name extends string = string> {
@@ -184,6 +238,8 @@ export interface Tool<Context = unknown, Name extends string = string> {
   readonly hintFor: (error: unknown, input: unknown, run: RunContext) => string | undefined;
   /** @internal */
   readonly execute: (input: unknown, context: ToolContext) => unknown;
+  /** Of a tool whose `execute` only prepares Temporal work: its output, or a throw, once that has ended. @internal */
+  readonly readEnd?: (end: WorkEnd) => unknown;
   /** Name of the MCP server that the tool is of. @internal */
   readonly source?: string;
   /** Of a tool whose definition can change while the worker runs: what approvals are bound to beside the call. @internal */

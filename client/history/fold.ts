@@ -20,6 +20,8 @@ import {
   endsLocalCall,
   failedEvent,
   isActivityCommand,
+  preparedWork,
+  resultIdOf,
 } from '../../workflows/activity-events';
 import { eventOfSignal, eventOfUpdate } from '../../workflows/people-events';
 import type { HistoryFact, SegmentEnd } from './facts';
@@ -68,6 +70,8 @@ export class SegmentFold {
   private readonly timerIds = new Map<number, string>();
   private readonly subagents = new Map<string, SubagentCommand>();
   private readonly commands = new Map<string, ActivityCommand>();
+  /** Calls whose Temporal work runs, by the activity that will bring its result in. */
+  private readonly reading = new Map<string, ActivityCommand>();
   /** Calls that run as local activities, by the number that the SDK gives to each activity. */
   private readonly localCalls = new Map<number, ActivityCommand>();
   private activitiesStarted = 0;
@@ -183,9 +187,10 @@ export class SegmentFold {
     return [
       ...this.peoplesEvents(activation, isFirst),
       ...inputs.flatMap((fact) => this.ofCancellationOrTimer(fact) ?? []),
-      ...inputs.flatMap((fact) => this.ofActivity(fact) ?? []),
-      // Subagents resolve after activities: their promises are deeper.
+      ...inputs.flatMap((fact) => this.ofActivity(fact, this.commands) ?? []),
+      // Subagents resolve after activities, and Temporal work after them: their promises are deeper.
       ...inputs.flatMap((fact) => this.ofSubagent(fact) ?? []),
+      ...inputs.flatMap((fact) => this.ofActivity(fact, this.reading) ?? []),
     ];
   }
 
@@ -196,13 +201,20 @@ export class SegmentFold {
     return timerId === undefined ? undefined : { type: fact.type, timerId };
   }
 
-  private ofActivity(fact: HistoryFact): UnstampedEvent | undefined {
+  private ofActivity(
+    fact: HistoryFact,
+    commands: ReadonlyMap<string, ActivityCommand>,
+  ): UnstampedEvent | undefined {
     if (fact.type !== 'activity-completed' && fact.type !== 'activity-failed') return undefined;
-    const command = this.commands.get(fact.activityId);
+    const command = commands.get(fact.activityId);
     if (command === undefined) return undefined;
-    return fact.type === 'activity-completed'
-      ? completedEvent(command, fact.result)
-      : failedEvent(command, fact.thrown);
+    if (fact.type === 'activity-failed') return failedEvent(command, fact.thrown);
+    const work = preparedWork(command, fact.result);
+    if (work === undefined) return completedEvent(command, fact.result);
+    // The call goes on with the work, and ends with the activity that brings its result in.
+    this.reading.set(resultIdOf(fact.activityId), command);
+    this.activitiesStarted += work.type === 'activity' ? 2 : 1;
+    return undefined;
   }
 
   private noteStart(command: ActivityCommand): void {

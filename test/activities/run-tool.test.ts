@@ -1,7 +1,7 @@
 /** What a tool call comes to when its probe, its output or its store fails it. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
-import { retryFor } from '../../activities/run-tool';
+import { retryFor } from '../../activities/lifecycle/retry-for';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { CallBeat } from '../../activities/tool-call/attempts';
 import { keptOutputChars, outputText, showOutput } from '../../activities/tool-call/tool-output';

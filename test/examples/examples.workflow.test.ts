@@ -4,6 +4,7 @@ import { greet } from '../../examples/backend-client';
 import { work } from '../../examples/backend-worker';
 import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
+import { fileTickets } from '../../examples/existing-code';
 import { summarizeTicket } from '../../examples/existing-worker';
 import { refundByMcp } from '../../examples/mcp-tools';
 import { readInBrowser } from '../../examples/server-sent-events';
@@ -45,6 +46,17 @@ test('existing-worker: an agent runs on a worker that has workflows of its own',
     status: 'completed',
     answer: 'The customer was charged twice for one order.',
   });
+});
+
+test('existing-code: an activity, a workflow and a tool of the AI SDK are tools as they are', async () => {
+  const told = await onTestServer(async (world) => {
+    const result = await fileTickets(world);
+    expect(result).toMatchObject({ status: 'completed', answer: 'Both tickets are filed.' });
+    return JSON.stringify(world.emulator.requests.at(-1)?.body);
+  });
+  expect(told).toContain('Ada');
+  expect(told).toContain('filed under billing: Ada was charged twice');
+  expect(told).toContain('filed under technical: The site is slow');
 });
 
 test("agent-in-workflow: a user's workflow goes on with what the agent answered", async () => {

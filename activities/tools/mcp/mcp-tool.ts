@@ -6,17 +6,11 @@ import { sanitizeText } from '../../untrusted/sanitizer';
 import { defaultCallCaps } from '../default-call-caps';
 import { askWhere, inputNamesOf } from '../define-tool';
 import { editedFileField } from '../edits-file';
-import type { InputCheck } from '../input-problems';
-import { inputCheck, parametersHint, problemTexts } from '../input-problems';
-import {
-  hasReferences,
-  inputSchemaFromJson,
-  isJsonObject,
-  withoutReferences,
-} from '../input-schema';
+import { checkBy, parseBy } from '../input-problems';
+import { hasReferences, inputSchemaFromJson, isJsonObject } from '../input-schema';
 import { OutputWithImages } from '../output-with-images';
 import { privilegedFinder } from '../privileged-parameters';
-import type { ParsedInput, Tool, ToolContext } from '../tool';
+import type { Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import type { McpCall } from './mcp-call';
 import { callError, callMcp, saysResultNotWritten } from './mcp-call';
@@ -68,21 +62,6 @@ export function approvalOf({
     approval(isJsonObject(input) ? input : {}, { ...context, context: undefined }),
   );
   return { approval: 'rule', needsApproval: asks };
-}
-
-function parseBy(modelSchema: JsonObject, check: InputCheck, input: unknown): ParsedInput {
-  const texts = problemTexts(check(input), []);
-  if (texts.length === 0 && isJsonObject(input)) return { ok: true, value: input };
-  return {
-    ok: false,
-    problems: texts.length === 0 ? ['The input must be a JSON object'] : texts,
-    hint: parametersHint(modelSchema),
-  };
-}
-
-/** By the server's own schema; one that cannot be compiled, or refers to itself, only the server checks. */
-function checkBy(schema: JsonObject): InputCheck {
-  return hasReferences(schema) ? () => [] : inputCheck(withoutReferences(schema));
 }
 
 /** Behind a result that breaks the server's own promise. */

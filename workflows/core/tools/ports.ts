@@ -177,6 +177,46 @@ export interface Lineage {
   readonly repeatEffects?: readonly string[];
 }
 
+/** Existing Temporal code that a tool's call runs. The workflow starts it, so history is the record of its start (ADR 0058). */
+export type TemporalWork = {
+  /** The name of its type: of the activity, the workflow, or the Nexus operation. */
+  readonly name: string;
+  /** A Nexus operation has one. */
+  readonly args: readonly unknown[];
+  /** Milliseconds: of one attempt of an activity, of anything else from its start to its end. */
+  readonly timeoutMs: number;
+} & (
+  | {
+      readonly type: 'activity';
+      readonly taskQueue?: string;
+      /** Milliseconds that an attempt may wait for a worker. */
+      readonly queueTimeoutMs: number;
+      readonly heartbeatTimeoutMs?: number;
+      /** Temporal's retry policy. */
+      readonly retry: { readonly maximumAttempts: number };
+    }
+  | { readonly type: 'workflow'; readonly taskQueue?: string; readonly workflowId: string }
+  | { readonly type: 'nexus'; readonly endpoint: string; readonly service: string }
+);
+
+/**
+ * Why such work gave no result. `not-started`: it did nothing. `started-before`: nor that, since its id was taken. `error`: it says so itself. `cancelled`, `lost` (its worker, or it was
+ * terminated), `timed-out`: it may have taken effect. `unread`: it is done, and its result cannot be read.
+ */
+export type WorkFailure =
+  'not-started' | 'started-before' | 'error' | 'cancelled' | 'lost' | 'timed-out' | 'unread';
+
+/** How such work ended. */
+export type WorkEnd =
+  | { readonly type: 'completed'; readonly output?: unknown }
+  | {
+      readonly type: 'failed';
+      readonly reason: WorkFailure;
+      readonly message: string;
+      /** With `error`: the type of its ApplicationFailure. */
+      readonly errorType?: string;
+    };
+
 /** Input of one tool execution: with `answer`, it only brings in what a subagent said. */
 export interface RunToolInput
   extends
@@ -191,6 +231,8 @@ export interface RunToolInput
   readonly mayBeRepeat?: true;
   /** Blob with the run's facts: history has it in place of them (`SentToolCall`). */
   readonly run?: ContentHash;
+  /** Of a call whose Temporal work has ended: it only brings in the result. */
+  readonly ended?: WorkEnd;
 }
 
 /** The same in history: the facts of the run are in the store. */
@@ -244,6 +286,8 @@ export interface RunToolResult extends ResultIdentity, ActivityTimes {
   readonly error?: AgentError;
   /** Nobody knows whether the call took effect; the error has the evidence. */
   readonly isOutcomeUnknown?: true;
+  /** The call has no result yet: the workflow starts this work, and calls again with its end. */
+  readonly work?: TemporalWork;
 }
 
 /** Name and input of the tools that the core itself answers. */
