@@ -143,7 +143,7 @@ test.each([
       prepare: () => aSnapshot({ guardrails: { output: both.output }, completion }),
       model: () => reply,
     });
-    while (run.state.phase.type !== 'checking-guardrails') run.step();
+    while (run.state.phase.type !== 'checking-guardrails' && run.step());
     run.say({ type: 'message-added', text: 'one more thing' });
     run.run();
     expect(run.outcome).toMatchObject({ status: 'completed', answer: 'done' });
@@ -157,7 +157,7 @@ test('a cancel during the check ends the run as cancelled, whatever the check sa
     completesWhenCancelled: () => true,
     model: () => ({ text: 'done' }),
   });
-  while (run.state.phase.type !== 'checking-guardrails') run.step();
+  while (run.state.phase.type !== 'checking-guardrails' && run.step());
   run.say({ type: 'cancel-requested', reason: 'enough' });
   run.run();
   expect(run.outcome).toMatchObject({ status: 'cancelled' });

@@ -154,7 +154,7 @@ test('an agent that cannot be prepared ends the run with the cause', () => {
 
 test('a stop while the next agent is prepared ends the run, and the results of the reply are kept', () => {
   const run = new RunDriver({ ...world, model: () => handsOver[0] ?? {} });
-  while (run.state.phase.type !== 'handing-over') run.step();
+  while (run.state.phase.type !== 'handing-over' && run.step());
   run.say({ type: 'stop-requested', reason: 'enough' });
   run.run();
   expect(run.outcome).toMatchObject({ status: 'stopped', reason: 'enough' });
