@@ -24,7 +24,7 @@ export interface NodeRow {
 }
 
 /** A transcript node to be stored. */
-export interface NewNodeRow extends NodeRow {
+interface NewNodeRow extends NodeRow {
   /** The parent was written so recently that its row is fresh. */
   readonly hasFreshParent?: boolean;
 }
