@@ -60,6 +60,8 @@ export function scriptedProvider(
     vendor: name,
     requests,
     problem: () => undefined,
+    // An agent under test keeps the settings of its real routes.
+    routeProblem: () => undefined,
     send: (request) => {
       const index = requests.length;
       requests.push(request);

@@ -123,7 +123,7 @@ async function planned(
     confidence: 0.9,
   };
   const text = JSON.stringify(answer ?? plannedAction);
-  const provider = { ...scriptedProvider('scripted', [{ text }]), routeProblem: () => undefined };
+  const provider = scriptedProvider('scripted', [{ text }]);
   const activities = createActivities({
     store: stored.store,
     providers: [provider],

@@ -14,6 +14,7 @@ import { reasoningEfforts } from '../../activities/providers/settings/model-sett
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import { scriptedProvider } from '../../testing/scripted-provider';
+import { without } from '../../workflows/core/json';
 import { requestFor, sendOptions, testKey } from './support/provider-bench';
 
 let emulator: VendorEmulator;
@@ -228,6 +229,9 @@ const claude = { provider: 'anthropic', model: 'claude-sonnet-5' };
 const gpt4 = { provider: 'openai', model: 'gpt-4.1' };
 const chatGpt = { provider: 'chat', model: 'gpt-4.1' };
 
+/** A provider of somebody else's making. */
+const withoutSettings = without<Provider>(scriptedProvider('scripted', []), 'routeProblem');
+
 function resolved(written: object): ReturnType<typeof createAgentCatalog> {
   const known = [
     anthropicProvider({ apiKey: testKey }),
@@ -236,7 +240,7 @@ function resolved(written: object): ReturnType<typeof createAgentCatalog> {
     presetProvider('kimi', { apiKey: testKey }),
     presetProvider('qwen', { apiKey: testKey }),
     presetProvider('gemini', { apiKey: testKey }),
-    scriptedProvider('scripted', []),
+    withoutSettings,
   ];
   const agent = defineAgent({
     name: 'a',
