@@ -4,7 +4,7 @@ import {
   allHandlersFinished,
   CancellationScope,
   condition,
-  continueAsNew,
+  makeContinueAsNewFunc,
   workflowInfo,
 } from '@temporalio/workflow';
 import { recordObservations } from './activity-proxies';
@@ -68,6 +68,13 @@ function forcedEnd(outcome: Extract<RunOutcome, { status: 'failed' }>): Applicat
   return failure;
 }
 
+/** Begins the next segment: on the current version of the worker deployment, if workers have versions (ADR 0059). */
+function beginNextSegment(input: AgentRunInput): Promise<never> {
+  return makeContinueAsNewFunc<typeof agentRun>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(
+    input,
+  );
+}
+
 /**
  * Runs an agent durably to a readable end.
  *
@@ -109,7 +116,7 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
       await condition(() => events.length > 0 || (rollOver && allHandlersFinished()));
       const event = events.shift();
       if (event !== undefined) take(transition(state, stamp(event)));
-      else await continueAsNew<typeof agentRun>({ request: state.request, state });
+      else await beginNextSegment({ request: state.request, state });
     }
   }
 
