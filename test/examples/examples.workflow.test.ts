@@ -2,9 +2,11 @@
 import { triageOneTicket } from '../../examples/agent-in-workflow';
 import { greet } from '../../examples/backend-client';
 import { work } from '../../examples/backend-worker';
+import { keepSecret } from '../../examples/encrypted-payloads';
 import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summarizeTicket } from '../../examples/existing-worker';
+import { reportNow } from '../../examples/scheduled-reports';
 import { askTheWriter } from '../../examples/subagents';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
@@ -54,6 +56,11 @@ test('customer-context: tools serve one customer, over the runs of a conversatio
   expect(answers).toEqual(['A-17 is refunded; there is no order B-5.', 'You are welcome.']);
 });
 
+test("encrypted-payloads: Temporal's history holds nothing that can be read", async () => {
+  const kept = await onTestServer(keepSecret);
+  expect(kept).toEqual({ answer: 'The treasure is under the old oak.', isReadable: false });
+});
+
 test('custom-tool: refunds once, after code has approved, with a typed result', async () => {
   const payments = new PaymentService();
   const result = await onTestServer((world) => refundOrder(world, payments));
@@ -63,6 +70,10 @@ test('custom-tool: refunds once, after code has approved, with a typed result', 
     report: { healed: { tool_execution_failed: 1 } },
   });
   expect(payments.count).toBe(1);
+});
+
+test('scheduled-reports: a schedule starts a run on the current version of the workers', async () => {
+  expect(await onTestServer(reportNow)).toBe('Nothing broke yesterday.');
 });
 
 test('subagents: two researchers work side by side under the budget of the run above', async () => {
