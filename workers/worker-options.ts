@@ -9,17 +9,16 @@ import { dataConverterProblem } from '../client/data-converter';
 import { shortened } from '../workflows/core/shortened';
 import { SetupError } from './setup-error';
 
-/** Options of `Worker.create` in `@temporalio/worker` that a worker takes as they are. */
-type TemporalOptions = Pick<
-  WorkerOptions,
-  'dataConverter' | 'interceptors' | 'sinks' | 'tuner' | 'workerDeploymentOptions'
->;
-
 /**
  * Options of a worker. `dataConverter` (without `externalStorage`), `interceptors`, `sinks`, `tuner` and
  * `workerDeploymentOptions` are those of Temporal's `Worker.create`; clients need the same data converter.
  */
-export interface CreateWorkerOptions extends Readonly<TemporalOptions> {
+export interface CreateWorkerOptions extends Readonly<
+  Pick<
+    WorkerOptions,
+    'dataConverter' | 'interceptors' | 'sinks' | 'tuner' | 'workerDeploymentOptions'
+  >
+> {
   /** From `connectWorker`. The caller closes it after `run()` has ended. */
   readonly connection: NativeConnection;
   /** Made by `createActivities`. */

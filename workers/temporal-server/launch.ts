@@ -29,7 +29,7 @@ export type LaunchResult =
 
 /**
  * Without the first setting each workflow task waits for the transfer queue's slow poll. With the others, the server sends an
- * activity's cancel to its worker at once, not with the answer to the next heartbeat; servers before 1.31 ignore them (ADR 0059).
+ * activity's cancel to its worker at once, not with the answer to the next heartbeat; servers before 1.32 ignore them (ADR 0059).
  *
  * Source: measured, ADR 0048 and `npm run bench -- cancel`.
  */
