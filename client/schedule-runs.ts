@@ -67,6 +67,13 @@ export async function scheduleRuns(
       action: { type: 'startWorkflow', workflowId: scheduleId, ...workflowOf(start, place) },
     });
   } catch (thrown) {
+    // What the SDK makes of a spec that the server refuses.
+    if (thrown instanceof TypeError)
+      throw new ClientError(
+        'invalid-input',
+        `Temporal refuses the schedule "${scheduleId}": ${thrown.message}. Correct its spec. No schedule was made.`,
+        { cause: thrown },
+      );
     if (!(thrown instanceof ScheduleAlreadyRunning)) throw thrown;
     throw new ClientError(
       'schedule-exists',

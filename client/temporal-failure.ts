@@ -5,7 +5,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ValueError, WorkflowNotFoundError } from '@temporalio/common';
+import { NamespaceNotFoundError, ValueError, WorkflowNotFoundError } from '@temporalio/common';
 import { ClientError, reasonOf } from './client-error';
 
 /** The gRPC status codes that the client distinguishes. */
@@ -98,8 +98,9 @@ export function asClientError(thrown: unknown, undertaking: Undertaking): unknow
   // What the SDK says of a payload in an encoding that no converter of the client has.
   if (thrown instanceof ValueError && thrown.message.startsWith('Unknown encoding'))
     return unreadableHistory(runId ?? namespace, thrown);
-  if (isNotFound(thrown))
-    return runId === undefined
+  const isNamespace = thrown instanceof NamespaceNotFoundError;
+  if (isNamespace || isNotFound(thrown))
+    return isNamespace || runId === undefined
       ? new ClientError(
           'unreachable',
           `Temporal at ${undertaking.address} has no namespace "${namespace}". Give another (TEMPORAL_NAMESPACE), or create it: \`temporal operator namespace create --namespace ${namespace}\`.`,

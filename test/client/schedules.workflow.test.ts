@@ -31,6 +31,12 @@ let client: AgentClient;
 beforeAll(async () => {
   world = await startAgentWorld([reporter, writer]);
   client = world.client;
+  const { connection, namespace } = world.server;
+  const taskQueue = { name: world.taskQueue };
+  await eventually(
+    () => connection.workflowService.describeTaskQueue({ namespace, taskQueue }),
+    ({ pollers }) => pollers.length > 0,
+  );
 });
 afterAll(() => world.dispose());
 

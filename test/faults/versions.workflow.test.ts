@@ -20,8 +20,8 @@ import { temporaryStore } from '../support/temporary-store';
 
 const deploymentName = 'agents';
 const taskQueue = uniqueName('versions');
-/** Events after which the server suggests a new segment: two to three iterations. */
-const suggestAfterEvents = 30;
+/** Events after which the server suggests a new segment: five iterations, more than a run that signs has. */
+const suggestAfterEvents = 60;
 
 let folder: string;
 let embedded: EmbeddedServer;
