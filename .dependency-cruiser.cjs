@@ -168,9 +168,9 @@ module.exports = {
     ),
     forbid(
       'workers-never-import-client',
-      'The command line (workers/cli) composes both. Both check the SDK before they use it.',
+      'The command line (workers/cli) composes both. Both check the SDK and its data converters before they use them.',
       { path: '^workers/', pathNot: '^workers/cli(/|\\.ts$)' },
-      { path: '^(client|testing)/', pathNot: '^client/sdk-check\\.ts$' },
+      { path: '^(client|testing)/', pathNot: '^client/(sdk-check|data-converter)\\.ts$' },
     ),
     forbid(
       'product-only',

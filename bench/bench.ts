@@ -1,5 +1,6 @@
-/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth` the rest. */
+/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel` the rest. */
 import { parseArgs } from 'node:util';
+import { cancelBench } from './cancel-bench';
 import { compactionBench, longRunBench } from './context-bench';
 import { fleetBench } from './fleet-bench';
 import { growthBench } from './growth-bench';
@@ -13,6 +14,7 @@ const usage = [
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
   '       npm run bench -- long-run|compaction [--iterations N] [--json]',
   '       npm run bench -- growth [--rounds N] [--json]',
+  '       npm run bench -- cancel [--runs N] [--json]',
 ].join('\n');
 
 /** Default iterations, by bench; the long run's are the bar of docs/results.md. */
@@ -55,6 +57,11 @@ async function namedBench(): Promise<number> {
     },
   });
   const [name = ''] = positionals;
+  const runs = wholeNumber(values.runs, 2);
+  if (name === 'cancel' && runs !== undefined) {
+    print(await cancelBench(runs), values.json);
+    return 0;
+  }
   return name === 'growth' ? growth(values.rounds, values.json) : measured(name, values);
 }
 

@@ -1,6 +1,11 @@
 /** Starts agent runs and finds them again: the client's front door. */
 import type { KeyObject } from 'node:crypto';
-import type { Client, ConnectionOptions } from '@temporalio/client';
+import type {
+  Client,
+  ConnectionOptions,
+  ScheduleHandle,
+  ScheduleOptions,
+} from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { defaultTaskQueue } from '../workflows/contract';
 import { approvalKeyFrom } from './approval-key';
@@ -13,7 +18,8 @@ import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
 import type { LiveTextSource } from '../workflows/core/model-call/live-text';
-import type { AgentType, OutputOf } from '../workflows/core/typed-agent';
+import type { AgentRequest, AgentType, OutputOf } from '../workflows/core/typed-agent';
+import { checkSchedule, scheduleRuns } from './schedule-runs';
 import type { AgentStart, StartOptions } from './start-run';
 import { checkStart, startOptionsOf, startRun } from './start-run';
 import { Thread } from './thread';
@@ -102,9 +108,7 @@ export class AgentClient {
         earlier === undefined
           ? options
           : await attempt(earlier, () => continuedStart(earlier, options));
-      checkStart(start);
-      const taskQueue = start.taskQueue ?? this.options.taskQueue ?? defaultTaskQueue;
-      await this.knownAgents.check(taskQueue, start.agent);
+      await this.checkAgent(start);
       const runId = await startRun(this.client.workflow, start, this.options);
       return new RunHandle<Output>(this.accessTo(runId), output);
     });
@@ -131,6 +135,36 @@ export class AgentClient {
   }
 
   /**
+   * Starts runs of an agent on a schedule: agent and options are those of `start`, the schedule is Temporal's, without an action.
+   * The handle is Temporal's: trigger, pause, update, delete. A run's id is `<scheduleId>-<time>`; `list({ scheduleId })` finds them.
+   *
+   * Errors: before anything is made, as `start`; `schedule-exists`.
+   */
+  schedule<Agent extends AgentType>(
+    agent: Agent,
+    options: AgentRequest<Agent> & Pick<StartOptions, 'taskQueue'>,
+    schedule: Omit<ScheduleOptions, 'action'>,
+  ): Promise<ScheduleHandle>;
+  schedule<Agent extends AgentType = AgentType>(
+    // eslint-disable-next-line @typescript-eslint/unified-signatures -- of a union, TypeScript would take a name for the agent itself.
+    agent: Agent['name'],
+    options: AgentRequest<Agent> & Pick<StartOptions, 'taskQueue'>,
+    schedule: Omit<ScheduleOptions, 'action'>,
+  ): Promise<ScheduleHandle>;
+  async schedule(
+    agent: AgentType | string,
+    options: Omit<StartOptions<never>, 'agent' | 'output'>,
+    schedule: Omit<ScheduleOptions, 'action'>,
+  ): Promise<ScheduleHandle> {
+    return this.explaining(async () => {
+      const start = startOptionsOf(agent, options);
+      checkSchedule(start, schedule);
+      await this.checkAgent(start);
+      return scheduleRuns(this.client.schedule, start, schedule, this.options);
+    });
+  }
+
+  /**
    * The conversation with this id: each of its runs continues where the last one ended. The id decides which conversation is read:
    * derive it from who was authenticated.
    *
@@ -149,9 +183,12 @@ export class AgentClient {
     return new RunHandle(this.accessTo(runId));
   }
 
-  /** Runs by status and agent: those in progress, newest first, then those that ended last. */
+  /** Runs by status, agent and schedule: those in progress, newest first, then those that ended last. */
   list(
-    options: Partial<Pick<RunSummary, 'status' | 'agent'>> & { readonly limit?: number } = {},
+    options: Partial<Pick<RunSummary, 'status' | 'agent'>> & {
+      readonly scheduleId?: string;
+      readonly limit?: number;
+    } = {},
   ): Promise<readonly RunSummary[]> {
     return this.explaining(() => listRuns(this.client.workflow, options));
   }
@@ -159,6 +196,13 @@ export class AgentClient {
   /** Closes the connection. */
   async close(): Promise<void> {
     await this.client.connection.close();
+  }
+
+  /** Errors: as `start`, before anything is started. */
+  private async checkAgent(start: StartOptions): Promise<void> {
+    checkStart(start);
+    const taskQueue = start.taskQueue ?? this.options.taskQueue ?? defaultTaskQueue;
+    await this.knownAgents.check(taskQueue, start.agent);
   }
 
   private get address(): string {

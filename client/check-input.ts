@@ -59,6 +59,17 @@ export const runIdSchema = bounded('The run id', idChars).regex(/^[^\s\p{C}]+$/u
   error: 'The run id must not hold spaces or control characters',
 });
 
+/** Characters of a schedule's id: the ids of its runs also hold a time. */
+const scheduleIdChars = 200;
+
+/** A schedule's id: the ids of its runs begin with it. */
+export const scheduleIdSchema = bounded('The schedule id', scheduleIdChars).regex(
+  /^[^\s\p{C}]+$/u,
+  {
+    error: 'The schedule id must not hold spaces or control characters',
+  },
+);
+
 /** A run's context as it travels; the agent's schema decides about its fields. */
 const jsonObject = z.record(z.string(), z.json());
 const context = z

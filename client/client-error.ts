@@ -11,9 +11,12 @@ export type ClientErrorCode =
   | 'setup-needed'
   /** Two copies, or an unsupported version, of Temporal's SDK are loaded. */
   | 'sdk-mismatch'
+  /** Worker and client have different data converters, or none that reads a history. */
+  | 'converter-mismatch'
   /** The worker that answered has no agent of this name. */
   | 'agent-unknown'
   | 'run-exists'
+  | 'schedule-exists'
   /** A run of the thread is in progress: wait for its end, or say it to that run. */
   | 'thread-busy'
   /** The run ended before it had a transcript, so nothing can continue it. */

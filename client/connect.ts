@@ -4,6 +4,7 @@ import type { ConnectOptions } from './agent-client';
 import { AgentClient } from './agent-client';
 import { defined } from '../workflows/core/json';
 import { ClientError } from './client-error';
+import { dataConverterProblem } from './data-converter';
 import { largeAnswers } from './history/pages';
 import { checkSdk } from './sdk-check';
 import { asClientError, unreachable } from './temporal-failure';
@@ -14,11 +15,15 @@ const defaultConnectTimeoutMs = 10_000;
 /**
  * Connects and checks the namespace.
  *
- * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `run-not-found` never.
+ * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `invalid-input` for a data converter that
+ * is none.
  */
 export async function connect(options: ConnectOptions = {}): Promise<AgentClient> {
   const { address = defaultAddress, namespace = 'default', dataConverter } = options;
   checkSdk((message) => new ClientError('sdk-mismatch', message));
+  const problem = dataConverterProblem(dataConverter);
+  if (problem !== undefined)
+    throw new ClientError('invalid-input', `connect: dataConverter: ${problem}.`);
   const connection = await openConnection({ ...options, address, namespace });
   const client = new Client({ connection, namespace, ...defined({ dataConverter }) });
   return new AgentClient(client, { ...options, address });

@@ -1,9 +1,10 @@
 /** Asks a worker which agents it has, so that a start of an unknown agent is refused before a run exists (ADR 0054). */
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import { ActivityExecutionFailedError, ServiceError } from '@temporalio/client';
 import type { Activities } from '../workflows/core/activities';
 import { shortened } from '../workflows/core/shortened';
-import { ClientError } from './client-error';
+import { ClientError, reasonOf } from './client-error';
 
 /** Milliseconds that a worker may take to answer; its start waits that long at most. */
 const answerMs = 2_000;
@@ -27,7 +28,7 @@ export class KnownAgents {
   /**
    * Refuses an agent that the workers of a task queue do not have. Where no worker can be asked, the run itself finds out.
    *
-   * Errors: `agent-unknown`.
+   * Errors: `agent-unknown`; `converter-mismatch` if worker and client cannot read each other.
    */
   async check(taskQueue: string, agent: string): Promise<void> {
     const known = this.answers.get(taskQueue);
@@ -58,13 +59,35 @@ export class KnownAgents {
         return activity.execute<readonly string[]>(name, {
           id: `holdfast-agent-names-${randomUUID()}`,
           taskQueue,
-          args: [],
+          // What the worker cannot read shows another data converter, as an answer does that this client cannot read.
+          args: [null],
           scheduleToCloseTimeout: answerMs,
           retry: { maximumAttempts: 1 },
         });
       });
-    } catch {
-      return undefined;
+    } catch (thrown) {
+      const unread = whatWasUnread(thrown);
+      if (unread === undefined) return undefined;
+      throw new ClientError(
+        'converter-mismatch',
+        `The worker that answered on task queue "${taskQueue}" has another data converter than this client: ${unread}. Give createWorker() and connect() the same dataConverter (for commands: HOLDFAST_DATA_CONVERTER). Nothing was started.`,
+        { cause: thrown },
+      );
     }
   }
+}
+
+/**
+ * What one side could not read of the other's payloads; undefined if that was not the fault.
+ *
+ * Source: SDK 1.24, whose client names no cause where it cannot decode a result.
+ */
+function whatWasUnread(thrown: unknown): string | undefined {
+  if (thrown instanceof ActivityExecutionFailedError) {
+    const said = reasonOf(thrown.cause);
+    return said.startsWith('Failed to parse activity args') ? `it says "${said}"` : undefined;
+  }
+  return thrown instanceof ServiceError && thrown.cause === undefined
+    ? 'its answer cannot be read here'
+    : undefined;
 }

@@ -18,6 +18,7 @@ export interface RunSummary {
 
 /** Which runs; 50 where nothing is said. */
 export type ListOptions = Partial<Pick<RunSummary, 'status' | 'agent'>> & {
+  readonly scheduleId?: string;
   readonly limit?: number;
 };
 
@@ -30,13 +31,15 @@ function quoted(value: string): string {
 }
 
 /** The visibility query for these runs; each run of many segments is listed once. */
-export function listQuery({ status, agent }: ListOptions): string {
+export function listQuery({ status, agent, scheduleId }: ListOptions): string {
   const conditions = [
     `WorkflowType = ${quoted(agentRunWorkflow)}`,
     `ExecutionStatus != 'ContinuedAsNew'`,
   ];
   if (status !== undefined) conditions.push(statusCondition(status));
   if (agent !== undefined) conditions.push(`${searchAttributes.agent} = ${quoted(agent)}`);
+  // Temporal's own attribute.
+  if (scheduleId !== undefined) conditions.push(`TemporalScheduledById = ${quoted(scheduleId)}`);
   return conditions.join(' AND ');
 }
 

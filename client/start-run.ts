@@ -1,11 +1,11 @@
 /** Starts a run: checked first, described for the Web UI, found by search attributes. */
 import { randomUUID } from 'node:crypto';
-import type { WorkflowClient } from '@temporalio/client';
+import type { WorkflowClient, WorkflowStartOptions } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { z } from 'zod';
-import type { AgentRunInput } from '../workflows/contract';
+import type { AgentRunInput, AgentRunWorkflow } from '../workflows/contract';
 import { agentRunWorkflow, defaultTaskQueue, searchAttributes } from '../workflows/contract';
 import type { RunRequest } from '../workflows/core/run/ports';
 import { defined } from '../workflows/core/json';
@@ -65,6 +65,39 @@ const detailGoalChars = 4_000;
 const agentKey = defineSearchAttributeKey(searchAttributes.agent, SearchAttributeType.KEYWORD);
 const statusKey = defineSearchAttributeKey(searchAttributes.status, SearchAttributeType.KEYWORD);
 
+/** What a client knows of where its runs start. */
+export interface StartPlace {
+  readonly taskQueue?: string;
+  /** Whether the namespace knows Holdfast's search attributes. Default true. */
+  readonly searchAttributes?: boolean;
+}
+
+/** What a start and a schedule's action have in common. */
+type StartedWorkflow = { readonly workflowType: string } & Pick<
+  WorkflowStartOptions<AgentRunWorkflow>,
+  'taskQueue' | 'args' | 'staticSummary' | 'staticDetails' | 'typedSearchAttributes'
+>;
+
+/** The workflow of a start, without its id: for a start and for a schedule's action. */
+export function workflowOf(
+  options: StartOptions,
+  { taskQueue = defaultTaskQueue, searchAttributes: areKnown = true }: StartPlace,
+): StartedWorkflow {
+  const request = requestOf(options);
+  const typedSearchAttributes: SearchAttributePair[] = [
+    { key: agentKey, value: request.agent },
+    { key: statusKey, value: 'running' },
+  ];
+  return {
+    workflowType: agentRunWorkflow,
+    taskQueue: options.taskQueue ?? taskQueue,
+    args: [{ request } satisfies AgentRunInput],
+    staticSummary: summaryOf(request),
+    staticDetails: detailsOf(request),
+    ...(areKnown ? { typedSearchAttributes } : {}),
+  };
+}
+
 /**
  * Starts the workflow and returns its id.
  *
@@ -73,27 +106,16 @@ const statusKey = defineSearchAttributeKey(searchAttributes.status, SearchAttrib
 export async function startRun(
   client: WorkflowClient,
   options: StartOptions,
-  {
-    taskQueue = defaultTaskQueue,
-    searchAttributes: areKnown = true,
-  }: { readonly taskQueue?: string; readonly searchAttributes?: boolean },
+  place: StartPlace,
 ): Promise<string> {
   checkStart(options);
-  const request = requestOf(options);
-  const runId = options.runId ?? `${request.agent}-${randomUUID()}`;
-  const attributes: SearchAttributePair[] = [
-    { key: agentKey, value: request.agent },
-    { key: statusKey, value: 'running' },
-  ];
+  const { workflowType, ...workflow } = workflowOf(options, place);
+  const runId = options.runId ?? `${options.agent}-${randomUUID()}`;
   try {
-    await client.start(agentRunWorkflow, {
+    await client.start(workflowType, {
       workflowId: runId,
-      taskQueue: options.taskQueue ?? taskQueue,
-      args: [{ request } satisfies AgentRunInput],
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      staticSummary: summaryOf(request),
-      staticDetails: detailsOf(request),
-      ...(areKnown ? { typedSearchAttributes: attributes } : {}),
+      ...workflow,
     });
   } catch (thrown) {
     const taken = thrown instanceof WorkflowExecutionAlreadyStartedError;

@@ -5,7 +5,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
+import { NamespaceNotFoundError, ValueError, WorkflowNotFoundError } from '@temporalio/common';
 import { ClientError, reasonOf } from './client-error';
 
 /** The gRPC status codes that the client distinguishes. */
@@ -74,6 +74,15 @@ export function unreachable(
   );
 }
 
+/** The data converter of this client cannot read what the workers wrote. */
+export function unreadableHistory(runId: string, thrown: unknown): ClientError {
+  return new ClientError(
+    'converter-mismatch',
+    `The history of "${runId}" cannot be read here: ${reasonOf(thrown)}. Give connect() the dataConverter of its workers (for commands: HOLDFAST_DATA_CONVERTER).`,
+    { cause: thrown },
+  );
+}
+
 /** Reads what was thrown; a `ClientError` and what nobody can explain stay as they are. */
 export function asClientError(thrown: unknown, undertaking: Undertaking): unknown {
   if (thrown instanceof ClientError) return thrown;
@@ -86,8 +95,12 @@ export function asClientError(thrown: unknown, undertaking: Undertaking): unknow
     );
   if (thrown instanceof WorkflowUpdateFailedError)
     return new ClientError('refused', innermost(thrown), { cause: thrown });
-  if (isNotFound(thrown))
-    return runId === undefined
+  // What the SDK says of a payload in an encoding that no converter of the client has.
+  if (thrown instanceof ValueError && thrown.message.startsWith('Unknown encoding'))
+    return unreadableHistory(runId ?? namespace, thrown);
+  const isNamespace = thrown instanceof NamespaceNotFoundError;
+  if (isNamespace || isNotFound(thrown))
+    return isNamespace || runId === undefined
       ? new ClientError(
           'unreachable',
           `Temporal at ${undertaking.address} has no namespace "${namespace}". Give another (TEMPORAL_NAMESPACE), or create it: \`temporal operator namespace create --namespace ${namespace}\`.`,

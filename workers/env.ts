@@ -89,6 +89,11 @@ const schema = z.object({
     .optional(),
   HOLDFAST_APPROVAL_KEY: z.string().optional(),
   HOLDFAST_BUILD_ID: name('2026-11-28.1').optional(),
+  HOLDFAST_DEPLOYMENT: z
+    .string()
+    .regex(/^[^.\s]+$/, 'set it to a name without dots and spaces, such as agents')
+    .optional(),
+  HOLDFAST_DATA_CONVERTER: z.string().optional(),
   ANTHROPIC_API_KEY: secret.optional(),
   ANTHROPIC_BASE_URL: url.optional(),
   OPENAI_API_KEY: secret.optional(),
@@ -153,8 +158,12 @@ function environmentFrom(variables: Variables, directory: string) {
     ci: variables.CI !== undefined && variables.CI !== 'false',
     ...defined({
       buildId: variables.HOLDFAST_BUILD_ID,
+      /** Name of the worker deployment whose version `buildId` is; absent: workers have no versions. */
+      deploymentName: variables.HOLDFAST_DEPLOYMENT,
       /** Public keys of the people who may decide on approvals. */
       approvers: variables.HOLDFAST_APPROVERS,
+      /** Module that exports the `dataConverter` of workers and clients. */
+      dataConverterFile: fileFrom(variables.HOLDFAST_DATA_CONVERTER, directory),
       /** File of the private key that signs decisions. */
       approvalKeyFile: fileFrom(variables.HOLDFAST_APPROVAL_KEY, directory),
     }),
@@ -203,6 +212,8 @@ function parseVariables(source: Readonly<NodeJS.ProcessEnv>): Variables {
   );
   const parsed = schema.safeParse(given);
   const faults = parsed.success ? [] : parsed.error.issues.map((issue) => faultLine(issue, given));
+  if (given['HOLDFAST_DEPLOYMENT'] !== undefined && given['HOLDFAST_BUILD_ID'] === undefined)
+    faults.push('HOLDFAST_DEPLOYMENT is set but HOLDFAST_BUILD_ID is not: set both');
   const pair = ['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_KEY_PATH'];
   const [there] = pair.filter((key) => given[key] !== undefined);
   const [missing] = pair.filter((key) => given[key] === undefined);

@@ -6,6 +6,6 @@ export { HoldfastPlugin } from './holdfast-plugin';
 export { installRuntime } from './logging';
 export type { TemporalServer } from './temporal-server/open-temporal';
 export { openTemporal } from './temporal-server/open-temporal';
-export type { CreateWorkerOptions } from './worker';
 export { createWorker } from './worker';
 export { connectWorker } from './worker-connection';
+export type { CreateWorkerOptions } from './worker-options';

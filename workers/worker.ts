@@ -1,40 +1,15 @@
 /** Makes a Temporal worker that runs Holdfast's workflow and activities. */
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
+import type { WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import { checkSdk } from '../client/sdk-check';
 import { defaultTaskQueue } from '../workflows/contract';
-import type { Activities } from '../workflows/core/activities';
 import { defined } from '../workflows/core/json';
 import { reasonOf, SetupError } from './setup-error';
-import { loadWorkflowBundle, workflowCodeLimit } from './workflow-bundle';
-
-/** Options of a worker. */
-export interface CreateWorkerOptions {
-  /** From `connectWorker`. The caller closes it after `run()` has ended. */
-  readonly connection: NativeConnection;
-  /** Made by `createActivities`. */
-  readonly activities: Activities;
-  /** Default `default`. */
-  readonly namespace?: string;
-  /** Default `holdfast`. */
-  readonly taskQueue?: string;
-  /** Version of the deployed code, shown in the Web UI. Default: 8 characters of a hash of the workflow code. */
-  readonly buildId?: string;
-  /** File that exports the workflows; default: Holdfast's own. */
-  readonly workflowsPath?: string;
-  /** Keeps the bundle of other workflows than Holdfast's own, which ship bundled; absent: it is built at each start (1-2 s). */
-  readonly cacheDirectory?: string;
-  /** Default 50. */
-  readonly maxConcurrentActivities?: number;
-  /** Default 10,000. */
-  readonly shutdownGraceMs?: number;
-  /** Default 5,000. */
-  readonly stickyTimeoutMs?: number;
-  /** Default 10,000. */
-  readonly heartbeatIntervalMs?: number;
-}
+import type { CreateWorkerOptions } from './worker-options';
+import { checkWorkerOptions } from './worker-options';
+import { bundleExtras, loadWorkflowBundle, workflowCodeLimit } from './workflow-bundle';
 
 /**
  * Model calls wait for the network and hardly use a core; 50 of them hold about 50 MB.
@@ -56,22 +31,27 @@ const shutdownForceExtraMs = 10_000;
  */
 const defaultStickyTimeoutMs = 5_000;
 /**
- * Longest time between two heartbeats that are really sent, and so the longest time until a cancel reaches a tool.
- * Each one is billed on Temporal Cloud (R-RUN-8).
+ * Milliseconds between two heartbeats that are really sent. `answering`: a cancel reaches a call with the answer to its next
+ * heartbeat. `pushing`: the server sends cancels by itself, and a heartbeat only says that the worker is alive (ADR 0059).
  */
-const defaultHeartbeatIntervalMs = 10_000;
+const heartbeatIntervals = { answering: 1_500, pushing: 10_000 } as const;
 
 /**
  * Makes a worker; `run()` starts it, and SIGTERM, SIGINT or `shutdown()` end it gracefully: no new tasks, activities
  * get the grace time, and `run()` resolves. A forced end rejects `run()` with `GracefulShutdownPeriodExpiredError`.
  *
- * Errors: `SetupError` if the workflow code cannot be bundled or the server refuses the worker.
+ * Errors: `SetupError` for options that cannot work, before anything is polled; if the workflow code cannot be bundled or the
+ * server refuses the worker.
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
   checkSdk((message) => new SetupError(message));
+  checkWorkerOptions(options);
   const { workflowsPath, cacheDirectory } = options;
-  const { code } = await loadWorkflowBundle(defined({ workflowsPath, cacheDirectory }));
-  const workerOptions = workerOptionsFrom(options, code);
+  const { code } = await loadWorkflowBundle({
+    extras: bundleExtras(options),
+    ...defined({ workflowsPath, cacheDirectory }),
+  });
+  const workerOptions = workerOptionsFrom(options, code, await heartbeatIntervalMs(options));
   try {
     return await Worker.create(workerOptions);
   } catch (thrown) {
@@ -81,6 +61,18 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
       { cause: thrown },
     );
   }
+}
+
+/** As given; else by whether the server sends cancels. A server that does not say so does not. */
+async function heartbeatIntervalMs({
+  heartbeatIntervalMs: given,
+  connection: { workflowService },
+  namespace = 'default',
+}: CreateWorkerOptions): Promise<number> {
+  if (given !== undefined) return given;
+  const described = await workflowService.describeNamespace({ namespace }).catch(() => undefined);
+  const isPushing = described?.namespaceInfo?.capabilities?.workerCommands === true;
+  return heartbeatIntervals[isPushing ? 'pushing' : 'answering'];
 }
 
 /** Process and machine, short: `412@web-7c9d8`. */
@@ -93,9 +85,15 @@ function buildIdOf(code: string): string {
   return createHash('sha256').update(code).digest('hex').slice(0, buildIdDigits);
 }
 
-function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOptions {
+function workerOptionsFrom(
+  options: CreateWorkerOptions,
+  code: string,
+  heartbeatMs: number,
+): WorkerOptions {
+  const { tuner, dataConverter, sinks, interceptors } = options;
   const shutdownGraceMs = options.shutdownGraceMs ?? defaultShutdownGraceMs;
-  const heartbeatIntervalMs = options.heartbeatIntervalMs ?? defaultHeartbeatIntervalMs;
+  // Modules for workflows are in the bundle.
+  const { workflowModules: _bundled, ...otherInterceptors } = interceptors ?? {};
   return {
     connection: options.connection,
     namespace: options.namespace ?? 'default',
@@ -103,15 +101,21 @@ function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOp
     identity: workerIdentity(),
     activities: options.activities,
     workflowBundle: { code },
-    maxConcurrentActivityTaskExecutions:
-      options.maxConcurrentActivities ?? defaultMaxConcurrentActivities,
+    interceptors: otherInterceptors,
+    ...defined({ dataConverter, sinks }),
+    ...(tuner === undefined
+      ? {
+          maxConcurrentActivityTaskExecutions:
+            options.maxConcurrentActivities ?? defaultMaxConcurrentActivities,
+        }
+      : { tuner }),
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + shutdownForceExtraMs,
     ...workflowCodeLimit,
     stickyQueueScheduleToStartTimeout: options.stickyTimeoutMs ?? defaultStickyTimeoutMs,
-    maxHeartbeatThrottleInterval: heartbeatIntervalMs,
-    defaultHeartbeatThrottleInterval: heartbeatIntervalMs,
-    workerDeploymentOptions: {
+    maxHeartbeatThrottleInterval: heartbeatMs,
+    defaultHeartbeatThrottleInterval: heartbeatMs,
+    workerDeploymentOptions: options.workerDeploymentOptions ?? {
       version: { deploymentName: '', buildId: options.buildId ?? buildIdOf(code) },
       useWorkerVersioning: false,
     },

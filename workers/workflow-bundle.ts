@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { BundleOptions } from '@temporalio/worker';
+import type { BundleOptions, WorkerOptions } from '@temporalio/worker';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
 import { checkSdk } from '../client/sdk-check';
+import { defined } from '../workflows/core/json';
 import { prebuiltBundlePath } from './prebuilt-bundle';
 import { withProcessLock } from './process-lock';
 import { reasonOf, SetupError } from './setup-error';
@@ -18,14 +19,35 @@ import { reasonOf, SetupError } from './setup-error';
  */
 export const workflowCodeLimit = { isolateExecutionTimeout: 600_000 } as const;
 
+/** Files that are bundled with workflows: a data converter's, and interceptors. */
+type BundleExtras = Pick<
+  BundleOptions,
+  'payloadConverterPath' | 'failureConverterPath' | 'workflowInterceptorModules'
+>;
+
 /** What to bundle and where to keep it. */
 export interface WorkflowBundleOptions {
   /** File that exports the workflow functions. Default: Holdfast's own. */
   readonly workflowsPath?: string;
   /** File of workflows that are bundled beside Holdfast's own. */
   readonly userWorkflowsPath?: string;
+  /** What else runs in workflows. */
+  readonly extras?: BundleExtras;
   /** Absent: nothing is cached. */
   readonly cacheDirectory?: string;
+}
+
+/** What of a worker's options runs in workflows. */
+export function bundleExtras({
+  dataConverter,
+  interceptors,
+}: {
+  readonly dataConverter?: WorkerOptions['dataConverter'] | undefined;
+  readonly interceptors?: WorkerOptions['interceptors'] | undefined;
+}): BundleExtras {
+  const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
+  const { workflowModules: workflowInterceptorModules } = interceptors ?? {};
+  return defined({ payloadConverterPath, failureConverterPath, workflowInterceptorModules });
 }
 
 /** A bundle as `Worker.create` takes it in `workflowBundle`. */
@@ -104,7 +126,7 @@ export async function buildOwnBundle(): Promise<string> {
 }
 
 /**
- * Takes Holdfast's own workflows from the package. Bundles other code, or takes it from the cache if not one of the files that
+ * Takes Holdfast's own workflows from the package. Bundles other code, or those with `extras`, or takes it from the cache if not one of the files that
  * went into it has changed.
  *
  * Contract: callers, of several processes too, that ask at once build once; a cache that cannot be written only costs time.
@@ -113,24 +135,31 @@ export async function buildOwnBundle(): Promise<string> {
 export async function loadWorkflowBundle({
   workflowsPath = holdfastWorkflowsPath(),
   userWorkflowsPath,
+  extras = {},
   cacheDirectory,
 }: WorkflowBundleOptions = {}): Promise<WorkflowBundle> {
   const entry = path.resolve(userWorkflowsPath ?? workflowsPath);
   if (!existsSync(entry)) {
     throw new SetupError(`There is no workflow code at ${entry}. Build the project first.`);
   }
-  const prebuilt = entry === holdfastWorkflowsPath() ? prebuiltBundlePath() : undefined;
+  const prebuilt = shippedBundle(entry, extras);
   if (prebuilt !== undefined) return { code: await readFile(prebuilt, 'utf8'), from: 'package' };
-  const plain = { workflowsPath: entry };
+  const plain = { workflowsPath: entry, ...extras };
   const options = userWorkflowsPath === undefined ? plain : withUserWorkflows(plain, entry);
   if (cacheDirectory === undefined || !(await isWritable(cacheDirectory)))
     return { code: (await build(options)).code, from: 'webpack' };
-  const key = [entry, options.workflowsPath, require.resolve('@temporalio/worker')];
+  const key = [entry, options.workflowsPath, require.resolve('@temporalio/worker'), extras];
   const digest = createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 16);
   const cacheFile = path.join(cacheDirectory, `bundle-${digest}.json`);
   const hit = await readCache(cacheFile);
   if (hit !== undefined) return { code: hit, from: 'cache' };
   return buildLocked(cacheFile, options);
+}
+
+/** The path of the package's own bundle, if it is what is asked for. */
+function shippedBundle(entry: string, extras: BundleExtras): string | undefined {
+  const isOwn = entry === holdfastWorkflowsPath() && Object.keys(extras).length === 0;
+  return isOwn ? prebuiltBundlePath() : undefined;
 }
 
 function buildLocked(cacheFile: string, options: BundleOptions): Promise<WorkflowBundle> {

@@ -4,7 +4,7 @@ import {
   allHandlersFinished,
   CancellationScope,
   condition,
-  continueAsNew,
+  makeContinueAsNewFunc,
   workflowInfo,
 } from '@temporalio/workflow';
 import { recordObservations } from './activity-proxies';
@@ -66,6 +66,13 @@ function forcedEnd(outcome: Extract<RunOutcome, { status: 'failed' }>): Applicat
   });
   failure.stack = '';
   return failure;
+}
+
+/** Begins the next segment: on the current version of the worker deployment, if workers have versions (ADR 0059). */
+function beginNextSegment(input: AgentRunInput): Promise<never> {
+  return makeContinueAsNewFunc<typeof agentRun>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(
+    input,
+  );
 }
 
 /**
@@ -147,7 +154,7 @@ async function runSegment(
       await condition(allHandlersFinished);
       return state.phase.outcome;
     }
-    if (rollOver) await continueAsNew<typeof agentRun>({ request: state.request, state });
+    if (rollOver) await beginNextSegment({ request: state.request, state });
   }
 }
 

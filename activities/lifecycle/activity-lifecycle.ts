@@ -5,11 +5,14 @@ import type { ActivityTimes } from '../../workflows/core/activity-times';
 import { boundaryFailure } from './error-mapping';
 import { InfraException } from './infra-exception';
 
-/** Fraction of the heartbeat timeout between two beats; the SDK sends at most one per 80 % of the timeout. */
+/** At least so many beats in the time that the server waits; the SDK sends at most one per 80 % of it. */
 const beatsPerTimeout = 4;
 
-/** Milliseconds between beats of an activity that has no heartbeat timeout. */
-const quietBeatMs = 10_000;
+/**
+ * Most milliseconds between two beats. The worker's `heartbeatIntervalMs` decides which are sent; where the server does not send
+ * cancels by itself, the answer to a beat is how a cancel arrives (ADR 0059).
+ */
+const beatMs = 1_500;
 
 /** Milliseconds between two looks at the clock by the event loop. */
 const turnMs = 250;
@@ -37,8 +40,8 @@ function lastTurnMs(): number {
  * stalls have deadlines of their own (ADR 0007).
  *
  * `details` is read at each heartbeat and reaches the next attempt. `first`: `at-once` sends a heartbeat now; `later` leaves the
- * first heartbeat, which the SDK sends without delay, to the work, or to a quarter of the time that the server waits, unless the
- * task has waited as long in this process. `work` gets a function that tells whether two heartbeats, or the task's arrival and the
+ * first heartbeat, which the SDK sends without delay, to the work, or to the first beat of the timer, unless the task has waited for
+ * a quarter of the time that the server waits in this process. `work` gets a function that tells whether two heartbeats, or the task's arrival and the
  * first one, were further apart than the server waits, because this process was stopped or its event loop was blocked: the server
  * may then have given the attempt up, even if heartbeats continue. The clock is monotonic.
  * Errors: what the work throws, mapped by `error-mapping.ts`.
@@ -59,7 +62,7 @@ export async function withHeartbeat<Result>(
     if (!isLocal) context.heartbeat(details());
   };
   if (first === 'at-once' || hasWaited) beat();
-  const timer = setInterval(beat, timeoutMs > 0 ? timeoutMs / beatsPerTimeout : quietBeatMs);
+  const timer = setInterval(beat, Math.min((timeoutMs || Infinity) / beatsPerTimeout, beatMs));
   try {
     return await work(isGivenUp);
   } catch (thrown) {

@@ -14,6 +14,7 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow';
 import type { History } from '@temporalio/common/lib/proto-utils';
 import { tsToMs } from '@temporalio/common/lib/time';
+import { unreadableHistory } from '../temporal-failure';
 
 /** One event of a Temporal history, as the SDK decodes it. */
 export type HistoryEvent = NonNullable<History['events']>[number];
@@ -40,7 +41,7 @@ function idOf(value: EventId): number {
  * Reads the events of one segment.
  *
  * Contract: give it the events in order, since an event is read by what was scheduled, started or admitted before.
- * Errors: what the data converter throws for a payload that it cannot read (a codec that this client lacks).
+ * Errors: `converter-mismatch` for a payload that the client's data converter cannot read.
  */
 export class HistoryReader {
   /** Activity ids and child workflow ids, by the event that scheduled them. */
@@ -69,7 +70,9 @@ export class HistoryReader {
         from: HistoryReader,
         of: HistoryEvent,
       ) => Unstamped | Promise<Unstamped>;
-      const fact = await read(attributes, this, event);
+      const fact = await Promise.resolve(read(attributes, this, event)).catch((thrown: unknown) => {
+        throw unreadableHistory(this.workflowId, thrown);
+      });
       return fact && { ...fact, eventId: idOf(event.eventId), atMs: tsToMs(event.eventTime) };
     }
     return undefined;

@@ -1,9 +1,10 @@
 /** What the runs in Temporal's retention name: every hash-shaped text in their histories and memos, decoded. */
 import type { WorkflowClient } from '@temporalio/client';
-import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { LoadedDataConverter, Payload } from '@temporalio/common';
+import { decode } from '@temporalio/common/lib/internal-non-workflow';
 import { agentRunWorkflow } from '../../workflows/contract';
 import { hashesIn, valuesIn } from '../../workflows/core/context/content-references';
-import { isNotFound } from '../temporal-failure';
+import { isNotFound, unreadableHistory } from '../temporal-failure';
 import { historyPages } from './pages';
 
 /** References of all retained runs. */
@@ -30,14 +31,27 @@ function payloadsIn(value: unknown, found: Payload[] = []): readonly Payload[] {
   return found;
 }
 
-async function decoded(
-  codecs: readonly PayloadCodec[],
+/** Encodings whose data is the text itself, and what the SDK's core writes in no encoding. */
+const plainEncodings: ReadonlySet<string> = new Set([
+  'json/plain',
+  'binary/plain',
+  'binary/null',
+  '',
+]);
+
+/** The texts of payloads. Errors: for one that the converter cannot read, since what it names would seem unused. */
+async function textsOf(
+  { payloadCodecs, payloadConverter }: LoadedDataConverter,
   payloads: readonly Payload[],
 ): Promise<readonly string[]> {
-  let plain = [...payloads];
-  // As the SDK does: the last codec that encoded decodes first.
-  for (const codec of codecs.toReversed()) plain = await codec.decode(plain);
-  return plain.map(({ data }) => Buffer.from(data ?? []).toString('utf8'));
+  const plain = await decode(payloadCodecs, [...payloads]);
+  return plain.map((payload) => {
+    const { data, metadata } = payload;
+    const text = Buffer.from(data ?? []).toString('utf8');
+    const encoding = Buffer.from(metadata?.['encoding'] ?? []).toString('utf8');
+    if (plainEncodings.has(encoding)) return text;
+    return `${text} ${JSON.stringify(payloadConverter.fromPayload(payload))}`;
+  });
 }
 
 function take(gathered: Gathered, text: string): void {
@@ -52,20 +66,26 @@ async function takeHistory(
   execution: { workflowId: string; runId: string },
   gathered: Gathered,
 ): Promise<void> {
-  const { payloadCodecs } = client.options.loadedDataConverter;
+  const { loadedDataConverter } = client.options;
+  const { workflowId } = execution;
   for await (const events of historyPages(client, execution)) {
     for (const event of events) {
       const firstRunId = event.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
-      if (firstRunId) gathered.runKeys.add(`${execution.workflowId}/${firstRunId}`);
+      if (firstRunId) gathered.runKeys.add(`${workflowId}/${firstRunId}`);
     }
-    for (const text of await decoded(payloadCodecs, payloadsIn(events))) take(gathered, text);
+    const texts = await textsOf(loadedDataConverter, payloadsIn(events)).catch(
+      (thrown: unknown) => {
+        throw unreadableHistory(workflowId, thrown);
+      },
+    );
+    for (const text of texts) take(gathered, text);
   }
 }
 
 /**
  * Reads the histories of all runs that Temporal still has, of every segment, and counts the segments.
  *
- * Errors: what the server says; a codec that this client lacks. Nothing may be swept on half a list.
+ * Errors: what the server says; `converter-mismatch`. Nothing may be swept on half a list.
  */
 export async function retainedReferences(
   client: WorkflowClient,

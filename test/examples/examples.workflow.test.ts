@@ -2,12 +2,14 @@
 import { triageOneTicket } from '../../examples/agent-in-workflow';
 import { greet } from '../../examples/backend-client';
 import { work } from '../../examples/backend-worker';
+import { keepSecret } from '../../examples/encrypted-payloads';
 import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { fileTickets } from '../../examples/existing-code';
 import { summarizeTicket } from '../../examples/existing-worker';
 import { refundByMcp } from '../../examples/mcp-tools';
 import { readInBrowser } from '../../examples/server-sent-events';
+import { reportNow } from '../../examples/scheduled-reports';
 import { askTheWriter } from '../../examples/subagents';
 import { sortTicket } from '../../examples/vendor-settings';
 import type { OfflineWorld } from '../../examples/offline-world';
@@ -69,6 +71,11 @@ test('customer-context: tools serve one customer, over the runs of a conversatio
   expect(answers).toEqual(['A-17 is refunded; there is no order B-5.', 'You are welcome.']);
 });
 
+test("encrypted-payloads: Temporal's history holds nothing that can be read", async () => {
+  const kept = await onTestServer(keepSecret);
+  expect(kept).toEqual({ answer: 'The treasure is under the old oak.', isReadable: false });
+});
+
 test('custom-tool: refunds once, after code has approved, with a typed result', async () => {
   const payments = new PaymentService();
   const result = await onTestServer((world) => refundOrder(world, payments));
@@ -110,6 +117,10 @@ test('server-sent-events: a browser reads words while they arrive, and goes on w
   expect(shown.at(-1)).toBe(whole);
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids.length).toBeGreaterThan(3);
+});
+
+test('scheduled-reports: a schedule starts a run on the current version of the workers', async () => {
+  expect(await onTestServer(reportNow)).toBe('Nothing broke yesterday.');
 });
 
 test('subagents: two researchers work side by side under the budget of the run above', async () => {

@@ -115,6 +115,7 @@ describe('readEnvironment', () => {
     ['TEMPORAL_ADDRESS', 'localhost', 'host:port'],
     ['TEMPORAL_NAMESPACE', 'two words', 'without spaces'],
     ['TEMPORAL_TLS', 'perhaps', 'true or false'],
+    ['HOLDFAST_DEPLOYMENT', 'my.agents', 'a name without dots and spaces'],
     ['HOLDFAST_SANDBOX', 'yes', 'true (commands have no network), network or false'],
     ['HOLDFAST_LOG_LEVEL', 'loud', 'trace, debug, info'],
     ['HOLDFAST_MODEL', 'claude', 'provider/model'],
@@ -142,6 +143,12 @@ describe('readEnvironment', () => {
   it('wants certificate and key together, whichever is there', () => {
     expect(faultsOf({ TEMPORAL_TLS_CLIENT_KEY_PATH: '/key' })).toContain(
       'TEMPORAL_TLS_CLIENT_KEY_PATH is set but TEMPORAL_TLS_CLIENT_CERT_PATH is not: set both',
+    );
+  });
+
+  it('wants a build id where a worker has versions', () => {
+    expect(faultsOf({ HOLDFAST_DEPLOYMENT: 'agents' })).toContain(
+      'HOLDFAST_DEPLOYMENT is set but HOLDFAST_BUILD_ID is not: set both',
     );
   });
 

@@ -8,18 +8,18 @@ import type { Store } from '../../activities/stores/store';
 import type { Environment } from '../env';
 import { installRuntime } from '../logging';
 import { SetupError } from '../setup-error';
-import type { TemporalServer } from '../temporal-server/open-temporal';
-import type { CreateWorkerOptions } from '../worker';
 import { createWorker } from '../worker';
 import { connectWorker } from '../worker-connection';
+import type { CreateWorkerOptions } from '../worker-options';
 import { openEnvironmentStore } from './environment-store';
 import type { WorkerOffer } from './local-agents';
+import type { ReachedServer } from './reach-temporal';
 
 /** A worker that is ready to run, and how to release everything that it holds. */
 export interface LocalWorker {
   readonly worker: Worker;
-  readonly server: TemporalServer;
   readonly store: Store;
+  readonly server: ReachedServer;
   /** Closes connection and store; after the worker has ended. */
   dispose(): Promise<void>;
 }
@@ -32,8 +32,11 @@ export interface LocalWorker {
 export async function createLocalWorker(
   environment: Environment,
   offer: WorkerOffer,
-  reach: () => Promise<TemporalServer>,
-  options: Pick<CreateWorkerOptions, 'taskQueue' | 'shutdownGraceMs'> = {},
+  reach: () => Promise<ReachedServer>,
+  options: Pick<
+    CreateWorkerOptions,
+    'taskQueue' | 'shutdownGraceMs' | 'workerDeploymentOptions'
+  > = {},
 ): Promise<LocalWorker> {
   const { taskQueue, stateDirectory, cacheDirectory, buildId } = environment;
   if (environment.approvalKeyFile !== undefined)
@@ -53,9 +56,11 @@ export async function createLocalWorker(
     // Loads the tokenizer, which the first call needs, while the server starts.
     countAllTokens(offer.agents[0]?.name ?? '');
     const server = await reach();
-    const { namespace } = server;
+    const { namespace, dataConverter } = server;
     const connection = await connectWorker(server);
-    const settings = { taskQueue, cacheDirectory, ...defined({ buildId }), ...options };
+    const isVersioned = options.workerDeploymentOptions !== undefined;
+    const given = defined({ buildId: isVersioned ? undefined : buildId, dataConverter });
+    const settings = { taskQueue, cacheDirectory, ...given, ...options };
     const worker = await createWorker({ connection, activities, namespace, ...settings });
     const dispose = async (): Promise<void> => {
       await connection.close();

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { AgentClient, ConnectOptions } from '../../client/agent-client';
 import { ClientError } from '../../client/client-error';
 import { connect, openConnection } from '../../client/connect';
@@ -13,17 +14,36 @@ import type { TemporalServer } from '../temporal-server/open-temporal';
 import { openTemporal } from '../temporal-server/open-temporal';
 import type { Surroundings } from './command-context';
 
+/** A server, with the data converter of its clients and workers. */
+export interface ReachedServer extends TemporalServer {
+  readonly dataConverter?: DataConverter;
+}
+
 /** A server, and a connection to it. */
 interface ReachedTemporal {
-  readonly server: TemporalServer;
+  readonly server: ReachedServer;
   readonly connection: Connection;
   readonly client: Client;
 }
 
-/** The environment's server, else the embedded one. Errors: `ClientError` with code `unreachable`. */
+/** The environment's server, else the embedded one. Errors: `ClientError` with code `unreachable`; a data converter that is none. */
 export async function reachTemporal(
   environment: Environment,
+  variables: Surroundings['variables'],
   options: { readonly onSpawn?: () => void } = {},
+): Promise<ReachedServer> {
+  const server = await open(environment, options);
+  if (environment.dataConverterFile === undefined) return server;
+  const { loadDataConverter } = await import('./data-converter-file.ts');
+  return {
+    ...server,
+    ...defined({ dataConverter: await loadDataConverter(environment, variables) }),
+  };
+}
+
+async function open(
+  environment: Environment,
+  options: { readonly onSpawn?: () => void },
 ): Promise<TemporalServer> {
   try {
     return await openTemporal(environment, options);
@@ -35,13 +55,14 @@ export async function reachTemporal(
 
 /** Connects, runs `work`, and always closes the connection. Errors: that nobody answers; what `work` throws. */
 export async function withTemporal<Result>(
-  environment: Environment,
+  { variables, directory }: Surroundings,
   work: (reached: ReachedTemporal) => Promise<Result>,
 ): Promise<Result> {
-  const server = await reachTemporal(environment);
+  const server = await reachTemporal(readEnvironment(variables, directory), variables);
   const connection = await openConnection(server);
   try {
-    const client = new Client({ connection, namespace: server.namespace });
+    const { namespace, dataConverter } = server;
+    const client = new Client({ connection, namespace, ...defined({ dataConverter }) });
     return await work({ server, connection, client });
   } finally {
     await connection.close();
@@ -56,7 +77,7 @@ export async function connectAgentClient(
   const environment = readEnvironment(surroundings.variables, surroundings.directory);
   const { taskQueue, approvalKeyFile } = environment;
   const approvalKey = approvalKeyFile === undefined ? undefined : await readKey(approvalKeyFile);
-  const server = await reachTemporal(environment);
+  const server = await reachTemporal(environment, surroundings.variables);
   return connect({ ...server, taskQueue, ...options, ...defined({ approvalKey }) });
 }
 
@@ -81,10 +102,11 @@ const ignore = (): void => undefined;
  */
 export async function beginReaching(
   environment: Environment,
-): Promise<{ readonly server: Promise<TemporalServer>; leave(): Promise<void> }> {
+  variables: Surroundings['variables'],
+): Promise<{ readonly server: Promise<ReachedServer>; leave(): Promise<void> }> {
   let onSpawn = (): void => undefined;
   const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
-  const server = reachTemporal(environment, { onSpawn });
+  const server = reachTemporal(environment, variables, { onSpawn });
   await Promise.race([spawned, server.then(ignore, ignore)]);
   return {
     server,

@@ -28,11 +28,16 @@ export type LaunchResult =
   { readonly pid: number } | { readonly problem: string; readonly isPortTaken: boolean };
 
 /**
- * Without the first setting each workflow task waits for the transfer queue's slow poll.
+ * Without the first setting each workflow task waits for the transfer queue's slow poll. With the others, the server sends an
+ * activity's cancel to its worker at once, not with the answer to the next heartbeat; servers before 1.32 ignore them (ADR 0059).
  *
- * Source: measured, `peerbench/RESULTS.md`.
+ * Source: measured, ADR 0048 and `npm run bench -- cancel`.
  */
-const baseDynamicConfig = { 'history.transferProcessorMaxPollRPS': 2000 } as const;
+const baseDynamicConfig = {
+  'history.transferProcessorMaxPollRPS': 2000,
+  'frontend.WorkerCommandsEnabled': true,
+  'system.enableCancelActivityWorkerCommand': true,
+} as const;
 /** A log larger than this is truncated at the next start. */
 const maxLogBytes = 10_000_000;
 const pollMs = 25;

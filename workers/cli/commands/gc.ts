@@ -17,8 +17,8 @@ interface GarbageOptions extends CommonOptions {
 
 /** Sweeps the store. */
 export async function gc(context: CommandContext, options: GarbageOptions): Promise<void> {
-  await withStore(context, (store, environment) =>
-    withTemporal(environment, async ({ client, server: { namespace } }) => {
+  await withStore(context, (store) =>
+    withTemporal(context, async ({ client, server: { namespace } }) => {
       const result = await collectGarbage(client, store, { ...options, namespace });
       const value = { store: store.label, dryRun: options.dryRun === true, ...result };
       print(context, options, value, textOf(result, options));

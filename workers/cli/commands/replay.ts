@@ -4,17 +4,18 @@ import path from 'node:path';
 import type { WorkflowClient } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
+import type { ReplayWorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
-import type { CommandContext, CommonOptions } from '../command-context';
+import type { CommandContext, CommonOptions, Surroundings } from '../command-context';
+import { loadDataConverter } from '../data-converter-file';
 import { printable, printableJson } from '../display/printable';
 import { exitCodes } from '../exit-codes';
 import { defined } from '../../../workflows/core/json';
 import { asClientError } from '../../../client/temporal-failure';
-import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
 import { installRuntime } from '../../logging';
 import { reasonOf, SetupError } from '../../setup-error';
-import { loadWorkflowBundle } from '../../workflow-bundle';
+import { bundleExtras, loadWorkflowBundle } from '../../workflow-bundle';
 import { withTemporal } from '../reach-temporal';
 
 interface ReplayOptions extends CommonOptions {
@@ -35,21 +36,24 @@ export async function replay(
   options: ReplayOptions,
 ): Promise<void> {
   const environment = readEnvironment(variables, directory);
+  const dataConverter = await loadDataConverter(environment, variables);
   installRuntime('silent', { withoutWorkers: true });
   const histories = [
     ...(target === undefined ? [] : await fromFiles(path.resolve(directory, target))),
-    ...(await fetched(environment, directory, options)),
+    ...(await fetched({ variables, directory }, options)),
   ];
   if (histories.length === 0)
     throw new SetupError('Nothing to replay: give a directory with *.json, a file, or --run-id.');
   const { workflows: own } = options;
   const { code } = await loadWorkflowBundle({
     cacheDirectory: environment.cacheDirectory,
+    extras: bundleExtras({ dataConverter }),
     ...defined({ userWorkflowsPath: own && path.resolve(directory, own) }),
   });
   let failed = 0;
   for (const { name, history } of histories) {
-    const mismatch = await replayOne(code, name, history);
+    const replayed = { workflowBundle: { code }, ...defined({ dataConverter }) };
+    const mismatch = await replayOne(replayed, name, history);
     if (mismatch !== undefined) failed += 1;
     if (options.json === true)
       output.write(`${printableJson({ history: name, ok: mismatch === undefined, mismatch })}\n`);
@@ -69,14 +73,13 @@ export async function replay(
 
 /** What `--run-id` names, kept where `--save` says. */
 async function fetched(
-  environment: Environment,
-  directory: string,
+  surroundings: Surroundings,
   { runId, save: folder }: ReplayOptions,
 ): Promise<readonly NamedHistory[]> {
   if (runId === undefined && folder !== undefined)
     throw new SetupError('--save keeps the histories that --run-id fetches; give --run-id too.');
-  const histories = runId === undefined ? [] : await fromServer(environment, runId);
-  if (folder !== undefined) await save(path.resolve(directory, folder), histories);
+  const histories = runId === undefined ? [] : await fromServer(surroundings, runId);
+  if (folder !== undefined) await save(path.resolve(surroundings.directory, folder), histories);
   return histories;
 }
 
@@ -89,7 +92,7 @@ async function save(folder: string, histories: readonly NamedHistory[]): Promise
 }
 
 async function replayOne(
-  code: string,
+  options: ReplayWorkerOptions,
   name: string,
   history: History,
 ): Promise<string | undefined> {
@@ -97,7 +100,7 @@ async function replayOne(
     const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
     // The name may be a file's; the ids of subagents are checked against the run's own.
     const workflowId = began?.workflowId ?? name;
-    await Worker.runReplayHistory({ workflowBundle: { code } }, history, workflowId);
+    await Worker.runReplayHistory(options, history, workflowId);
     return undefined;
   } catch (thrown) {
     return mismatchText(thrown);
@@ -146,10 +149,10 @@ async function readHistory(file: string, name: string): Promise<NamedHistory> {
 }
 
 function fromServer(
-  environment: Environment,
+  surroundings: Surroundings,
   runIds: readonly string[],
 ): Promise<readonly NamedHistory[]> {
-  return withTemporal(environment, async ({ client, server: { address, namespace } }) => {
+  return withTemporal(surroundings, async ({ client, server: { address, namespace } }) => {
     const histories = runIds.map((runId) =>
       segmentsOf(client.workflow, runId).catch((thrown: unknown) => {
         throw asClientError(thrown, { address, namespace, runId });

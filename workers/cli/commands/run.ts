@@ -13,10 +13,10 @@ import { defined } from '../../../workflows/core/json';
 import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
 import { SetupError } from '../../setup-error';
-import type { TemporalServer } from '../../temporal-server/open-temporal';
 import { builtInAgentName } from '../built-in-agent-name';
 import type { WorkerOffer } from '../local-agents';
 import type { LocalWorker } from '../local-worker';
+import type { ReachedServer } from '../reach-temporal';
 import { beginReaching, reachTemporal } from '../reach-temporal';
 
 interface RunOptions extends CommonOptions {
@@ -90,7 +90,7 @@ async function detach(
   const request = isNamed
     ? start
     : withAgent(start, options, await offerOf(environment, { agents, directory, variables }));
-  const server = await reachTemporal(environment);
+  const server = await reachTemporal(environment, variables);
   const { runId } = await withClient(clientOf(environment, server), (client) =>
     client.start(request),
   );
@@ -102,7 +102,7 @@ async function detach(
 
 function clientOf(
   { taskQueue }: Environment,
-  server: TemporalServer,
+  server: ReachedServer,
 ): Pick<CommandContext, 'connect'> {
   return { connect: (options) => connect({ ...server, taskQueue, ...options }) };
 }
@@ -141,7 +141,7 @@ async function workHere(
   const { directory, variables } = context;
   const hasModel = (options.agents ?? options.model ?? environment.models[0]) !== undefined;
   // Beside all that a worker loads; not where the usual mistake is seen already.
-  const temporal = hasModel ? await beginReaching(environment) : undefined;
+  const temporal = hasModel ? await beginReaching(environment, variables) : undefined;
   let request: StartOptions;
   let local: LocalWorker;
   try {
@@ -149,7 +149,7 @@ async function workHere(
     const offer = await offerOf(environment, { ...options, directory, variables });
     request = withAgent(start, options, offer);
     const quiet: Environment = { ...environment, logLevel: 'error' };
-    const reach = () => temporal?.server ?? reachTemporal(environment);
+    const reach = () => temporal?.server ?? reachTemporal(environment, variables);
     local = await createLocalWorker(quiet, offer, reach, { shutdownGraceMs: interruptGraceMs });
   } catch (thrown) {
     await temporal?.leave();

@@ -19,7 +19,7 @@ export async function setup(
 ): Promise<void> {
   const environment = readEnvironment(context.variables, context.directory);
   const { taskQueue = environment.taskQueue } = options;
-  await withTemporal(environment, async ({ client, connection, server }) => {
+  await withTemporal(context, async ({ client, connection, server }) => {
     const { address, namespace } = server;
     const { added, present } = await registerSearchAttributes(connection, namespace);
     const attributes = [

@@ -1,10 +1,27 @@
 /** `holdfast worker`: works on runs until it is ended. */
 import type { CommandContext, CommonOptions } from '../command-context';
+import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
+import type { CreateWorkerOptions } from '../../worker-options';
 import { localAgents } from '../local-agents';
 import { createLocalWorker } from '../local-worker';
 import { reachTemporal } from '../reach-temporal';
 import { waitUntilReady } from '../wait-until-ready';
+
+/** The version of this worker, if it has one; the worker of `holdfast run` has none, so that its run starts on it. */
+function versionOf({
+  deploymentName,
+  buildId,
+}: Environment): Pick<CreateWorkerOptions, 'workerDeploymentOptions'> {
+  if (deploymentName === undefined || buildId === undefined) return {};
+  return {
+    workerDeploymentOptions: {
+      version: { deploymentName, buildId },
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: 'PINNED',
+    },
+  };
+}
 
 /** Runs a worker, once its store and Temporal answer. */
 export async function worker(
@@ -22,7 +39,11 @@ export async function worker(
   const taskQueue = options.taskQueue ?? environment.taskQueue;
   const offer = await localAgents(environment, { ...options, directory, variables });
   const local = await waitUntilReady(
-    () => createLocalWorker(environment, offer, () => reachTemporal(environment), { taskQueue }),
+    () =>
+      createLocalWorker(environment, offer, () => reachTemporal(environment, variables), {
+        taskQueue,
+        ...versionOf(environment),
+      }),
     options.wait,
     output.note,
   );
