@@ -5,6 +5,7 @@ import { work } from '../../examples/backend-worker';
 import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summarizeTicket } from '../../examples/existing-worker';
+import { askAboutInvoice } from '../../examples/handoff';
 import { askTheWriter } from '../../examples/subagents';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
@@ -74,6 +75,14 @@ test('subagents: two researchers work side by side under the budget of the run a
       cost: { budgetUsd: 0.5, budgetTokens: 200_000 },
       subagents: [{ status: 'completed' }, { status: 'completed' }],
     },
+  });
+});
+
+test('handoff: a specialist takes the conversation over, and an answer is corrected', async () => {
+  expect(await onTestServer(askAboutInvoice)).toMatchObject({
+    status: 'completed',
+    answer: 'Invoice 7 is paid.',
+    report: { agent: 'front-desk', actingAgent: 'billing', healed: { guardrail: 1 } },
   });
 });
 
