@@ -8,7 +8,11 @@ import { createActivities, defineAgent, defineTool } from '../../activities/inde
 import type { GuardrailAnswer } from '../../activities/definitions/guardrail';
 import { scriptedProvider } from '../../testing/scripted-provider';
 import type { Activities } from '../../workflows/core/activities';
-import type { CheckGuardrailsResult, GuardrailStage } from '../../workflows/core/guardrails/ports';
+import type {
+  CheckGuardrailsInput,
+  CheckGuardrailsResult,
+  GuardrailStage,
+} from '../../workflows/core/guardrails/ports';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { Message } from '../../workflows/core/message';
 import type { PrepareRunResult } from '../../workflows/core/run/ports';
@@ -164,7 +168,11 @@ async function checked(stage: GuardrailStage, attempt = 1): Promise<CheckGuardra
     head: await stored.store.appendNode(head, [answered('42')]),
   };
   const environment = new MockActivityEnvironment({ attempt }, { logger });
-  return environment.run<[], CheckGuardrailsResult>(() => activities.checkGuardrails(input));
+  return environment.run<
+    [CheckGuardrailsInput],
+    CheckGuardrailsResult,
+    Activities['checkGuardrails']
+  >(activities.checkGuardrails, input);
 }
 
 test.each([

@@ -40,7 +40,7 @@ const billing = defineAgent({
 });
 const talker = defineAgent({
   name: 'talker',
-  instructions: 'You only talk.',
+  instructions: 'You are talker.',
   chain: [{ provider: 'anthropic', model: testModel }],
   tools: [],
 });
@@ -89,7 +89,7 @@ const transfer = (to: string) => call(`transfer_to_${to}`, { reason: `Ask ${to}.
 const solved = call('complete_task', { summary: 'Solved.', result: { solved: true } });
 
 const whoIn = ({ systemText }: RecordedRequest): string =>
-  /You (?:are|only) (\w+)/.exec(systemText)?.[1] ?? '';
+  /You are (\w+)/.exec(systemText)?.[1] ?? '';
 
 function requestsSince(first: number): readonly RecordedRequest[] {
   return world.emulator.requests.slice(first);
@@ -190,10 +190,9 @@ test('a fork begins with the agent that acted at that point', async () => {
   expect(seen.at(-1)).toEqual(['tickets', 'triage', context]);
 });
 
-test('a context that an agent down the line cannot read is refused before anything is spent', async () => {
+test('a run without the context that its agent needs is refused before anything is spent', async () => {
   const { length } = world.emulator.requests;
-  const start = world.client.start<typeof talker>('billing' as 'talker', { goal: 'Pay.' });
-  const run = await start;
+  const run = await world.client.start({ agent: 'billing', goal: 'Pay.' });
   expect(await run.result()).toMatchObject({
     status: 'failed',
     failure: { code: 'config_invalid' },
