@@ -171,8 +171,8 @@ async function checked(stage: GuardrailStage, attempt = 1): Promise<CheckGuardra
   return environment.run<
     [CheckGuardrailsInput],
     CheckGuardrailsResult,
-    Activities['checkGuardrails']
-  >(activities.checkGuardrails, input);
+    (given: CheckGuardrailsInput) => Promise<CheckGuardrailsResult>
+  >((given) => activities.checkGuardrails(given), input);
 }
 
 test.each([
