@@ -77,7 +77,7 @@ beforeEach(async () => {
 });
 afterEach(() => stored.dispose());
 
-const context = { customerId: 'C-1' };
+const context = { customerId: 'C-1', plan: 'gold' };
 const limits = { ...defaultLimits, maxIterations: 7 };
 
 async function configOf({ snapshot }: PrepareRunResult) {
@@ -118,7 +118,7 @@ test('the next agent brings instructions and tools; the way to end, the limits a
     completion: 'tool',
     context: { customerId: 'C-1' },
     input: 'Pay 7.',
-    startedAs: { agent: 'triage', context: { customerId: 'C-1', plan: 'basic' } },
+    startedAs: { agent: 'triage', context: { customerId: 'C-1', plan: 'gold' } },
   });
   expect(config.system).toMatch(/^Billing of C-1\.[^]*complete_task[^]*tool_output/);
   const names = config.tools.map(({ name }) => name);
@@ -177,7 +177,7 @@ async function checked(stage: GuardrailStage, attempt = 1): Promise<CheckGuardra
 
 test.each([
   ['input', 'in', 'Pay 7.', { customerId: 'C-1' }],
-  ['output', 'out', { text: 'Done.', output: { price: 42 } }, { customerId: 'C-1', plan: 'basic' }],
+  ['output', 'out', { text: 'Done.', output: { price: 42 } }, { customerId: 'C-1', plan: 'gold' }],
 ] as const)(
   'the %s is checked by the agent whose it is, with its own context',
   async (stage, name, what, read) => {

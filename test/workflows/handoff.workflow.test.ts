@@ -83,7 +83,9 @@ beforeEach(() => {
   seen.length = 0;
 });
 
-const context = { customerId: 'C-1' };
+/** Billing reads only a part of it. */
+const context = { customerId: 'C-1', plan: 'gold' };
+const known = { customerId: 'C-1' };
 const call = (name: string, input = {}) => reply.toolCalls([{ name, input }]);
 const transfer = (to: string) => call(`transfer_to_${to}`, { reason: `Ask ${to}.` });
 const solved = call('complete_task', { summary: 'Solved.', result: { solved: true } });
@@ -143,11 +145,11 @@ test('one transcript, other instructions, tools and vendors; the output is that 
     'ask_user',
   ]);
   // What triage was given came back whole, though billing reads a part of it.
-  expect(JSON.stringify(requestsSince(length).at(-1)?.body)).toContain('plan basic');
+  expect(JSON.stringify(requestsSince(length).at(-1)?.body)).toContain('plan gold');
   expect(seen).toEqual([
-    ['tickets', 'triage', context],
-    ['invoices', 'billing', context],
-    ['tickets', 'triage', context],
+    ['tickets', 'triage', known],
+    ['invoices', 'billing', known],
+    ['tickets', 'triage', known],
   ]);
   expect(handoffsIn(await storyOf(run))).toEqual(['triage > billing', 'billing > triage']);
 });
@@ -187,7 +189,7 @@ test('a fork begins with the agent that acted at that point', async () => {
   const earlier = await world.client.fork(first.runId, 0);
   expect(await earlier.result()).toMatchObject({ status: 'completed' });
   expect(requestsSince(length).map(whoIn)).toEqual(['billing', 'triage', 'triage', 'triage']);
-  expect(seen.at(-1)).toEqual(['tickets', 'triage', context]);
+  expect(seen.at(-1)).toEqual(['tickets', 'triage', known]);
 });
 
 test('a run without the context that its agent needs is refused before anything is spent', async () => {
