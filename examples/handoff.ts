@@ -19,6 +19,13 @@ const listInvoices = defineTool({
   execute: (_input, { context }) => `${context.customerId}: invoice 7, paid by card 4111 1111`,
 });
 
+/** Each agent that may answer has it: a handoff loses no check of an answer. */
+const noCardNumbers = {
+  name: 'no_card_numbers',
+  check: ({ text }: { text: string }) =>
+    /\d{4} \d{4}/.test(text) ? { correct: 'Leave card numbers out.' } : null,
+};
+
 const billing = defineAgent({
   name: 'billing',
   instructions: 'You answer questions about invoices.',
@@ -26,6 +33,7 @@ const billing = defineAgent({
   context: customer,
   tools: [listInvoices],
   handoffs: ['front-desk'],
+  guardrails: { output: [noCardNumbers] },
 });
 
 export const frontDesk = defineAgent({
@@ -42,13 +50,7 @@ export const frontDesk = defineAgent({
         check: (text) => (text.includes('idiot') ? { stop: 'the message is rude' } : null),
       },
     ],
-    output: [
-      {
-        name: 'no_card_numbers',
-        check: ({ text }) =>
-          /\d{4} \d{4}/.test(text) ? { correct: 'Leave card numbers out.' } : null,
-      },
-    ],
+    output: [noCardNumbers],
   },
 });
 

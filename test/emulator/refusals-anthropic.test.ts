@@ -57,7 +57,11 @@ const tool = (name: string, schema: JsonObject = { type: 'object' }): JsonObject
   input_schema: schema,
 });
 const base = { model: 'claude-x', max_tokens: 100, messages: [user] };
-const talk = (...messages: JsonValue[]): JsonObject => ({ ...base, messages: [user, ...messages] });
+const talk = (...messages: JsonValue[]): JsonObject => ({
+  ...base,
+  messages: [user, ...messages],
+  tools: [tool('run')],
+});
 const cached = { cache_control: { type: 'ephemeral' } };
 
 const accepted: readonly (readonly [string, JsonObject])[] = [
@@ -112,6 +116,11 @@ const refused: readonly (readonly [string, JsonObject, string])[] = [
     'an unanswered call',
     talk(assistant(use('a'), use('b')), answer(result('a'))),
     'messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: b.',
+  ],
+  [
+    'calls without tools',
+    { ...talk(assistant(use('a')), answer(result('a'))), tools: [] },
+    'Requests which include `tool_use` or `tool_result` blocks must define tools.',
   ],
   [
     'text before results',
@@ -283,12 +292,13 @@ test('tells refused requests apart from answered ones', async () => {
 
 describe('thinking that comes back', () => {
   const model = 'claude-opus-5-5';
+  const tools = [tool('run')];
   const ask = async (body: JsonObject): Promise<Anthropic.Message> => {
     const thinker = await VendorEmulator.start();
     try {
       thinker.script([reply.toolCalls([{ name: 'run', input: {} }], { reasoning: 'I think.' })]);
       const client = new Anthropic({ apiKey: 'k', baseURL: thinker.url, maxRetries: 0 });
-      const asked = body as unknown as Anthropic.MessageCreateParams;
+      const asked = { ...body, tools } as unknown as Anthropic.MessageCreateParams;
       return await client.messages.stream({ ...asked, stream: true }).finalMessage();
     } finally {
       await thinker.stop();
@@ -301,6 +311,7 @@ describe('thinking that comes back', () => {
     return {
       ...base,
       model,
+      tools,
       messages: [first, { role: 'assistant', content }, answer(result(id))],
     };
   };

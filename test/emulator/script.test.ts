@@ -19,16 +19,11 @@ afterEach(async () => {
 
 const user = { role: 'user', content: 'hello' } as const;
 
-async function ask(
-  emulator: VendorEmulator,
-  model = 'm',
-  mount?: string,
-  messages: Anthropic.MessageParam[] = [user],
-): Promise<string> {
+async function ask(emulator: VendorEmulator, model = 'm', mount?: string): Promise<string> {
   const baseURL = emulator.baseUrl('anthropic', mount);
   const client = new Anthropic({ apiKey: 'sk-secret', baseURL, maxRetries: 0 });
   const message = await client.messages
-    .stream({ model, max_tokens: 50, system: 'Be brief.', messages })
+    .stream({ model, max_tokens: 50, system: 'Be brief.', messages: [user] })
     .finalMessage();
   const [first] = message.content;
   return first?.type === 'text' ? first.text : JSON.stringify(message.content);
@@ -85,12 +80,21 @@ test('lets a rule play the model from what the conversation says', async () => {
   const [call] = first.content;
   if (call?.type !== 'tool_use') throw new Error('no tool call');
   const results = [{ type: 'tool_result' as const, tool_use_id: call.id, content: '42' }];
-  const text = await ask(emulator, 'm', undefined, [
-    user,
-    { role: 'assistant', content: first.content },
-    { role: 'user', content: results },
-  ]);
-  expect(text).toBe('the tool said 42');
+  const { content } = await client.messages
+    .stream({
+      model: 'm',
+      max_tokens: 50,
+      system: 'Be brief.',
+      tools: [{ name: 'add', input_schema: { type: 'object' } }],
+      messages: [
+        user,
+        { role: 'assistant', content: first.content },
+        { role: 'user', content: results },
+      ],
+    })
+    .finalMessage();
+  const [text] = content;
+  expect(text).toMatchObject({ text: 'the tool said 42' });
   const [, second] = emulator.requests;
   expect(second).toMatchObject({
     systemText: 'Be brief.',

@@ -10,6 +10,7 @@ import { summarizeTicket } from '../../examples/existing-worker';
 import { refundByMcp } from '../../examples/mcp-tools';
 import { readInBrowser } from '../../examples/server-sent-events';
 import { reportNow } from '../../examples/scheduled-reports';
+import { askAboutInvoice } from '../../examples/handoff';
 import { askTheWriter } from '../../examples/subagents';
 import { sortTicket } from '../../examples/vendor-settings';
 import type { OfflineWorld } from '../../examples/offline-world';
@@ -132,6 +133,14 @@ test('subagents: two researchers work side by side under the budget of the run a
       cost: { budgetUsd: 0.5, budgetTokens: 200_000 },
       subagents: [{ status: 'completed' }, { status: 'completed' }],
     },
+  });
+});
+
+test('handoff: a specialist takes the conversation over, and an answer is corrected', async () => {
+  expect(await onTestServer(askAboutInvoice)).toMatchObject({
+    status: 'completed',
+    answer: 'Invoice 7 is paid.',
+    report: { agent: 'front-desk', actingAgent: 'billing', healed: { guardrail: 1 } },
   });
 });
 

@@ -6,6 +6,7 @@ import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { Limits, HandedLimits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
+import type { GuardrailVerdict } from '../../workflows/core/guardrails/ports';
 import type { CompactInput } from '../../workflows/core/context/ports';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { RunOutcome, SubagentEnd } from '../../workflows/core/run/outcome';
@@ -61,6 +62,12 @@ const call: fc.Arbitrary<ScriptedCall> = fc.oneof(
     arbitrary: fc
       .boolean()
       .map((needsApproval) => ({ name: 'delegate', input: { task: 'a part' }, needsApproval })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .boolean()
+      .map((needsApproval) => ({ name: 'transfer', input: { reason: 'x' }, needsApproval })),
   },
   { weight: 1, arbitrary: fc.constant({ name: 'ask_user', input: { question: 'which?' } }) },
   { weight: 1, arbitrary: fc.constant({ name: 'ask_user', input: { question: ' ' } }) },
@@ -262,6 +269,9 @@ export interface RandomRun {
   readonly toolResults: readonly (ScriptedToolResult | InfraError)[];
   readonly subagents: readonly RandomSubagent[];
   readonly prepares: readonly boolean[];
+  /** Of each handoff's preparation: whether the store is there. */
+  readonly handovers: readonly boolean[];
+  readonly verdicts: readonly (readonly GuardrailVerdict[] | InfraError)[];
   readonly picks: readonly number[];
   readonly rollOvers: readonly boolean[];
   readonly acts: readonly RandomAct[];
@@ -281,6 +291,19 @@ const limits: fc.Arbitrary<Limits> = fc
     ...counts,
     cooldownMs: { ...defaultLimits.cooldownMs, network },
   }));
+
+const guardrail = { names: ['guard'], timeoutMs: 1_000 };
+
+/** What guardrails say: mostly that all is well, so that runs live long enough. */
+const verdicts: fc.Arbitrary<readonly GuardrailVerdict[] | InfraError> = fc.oneof(
+  { weight: 8, arbitrary: fc.constant([{ name: 'guard', verdict: 'passed' } as const]) },
+  {
+    weight: 4,
+    arbitrary: fc.constant([{ name: 'guard', verdict: 'corrected', message: 'hint' } as const]),
+  },
+  { weight: 1, arbitrary: fc.constant([{ name: 'guard', verdict: 'stopped' } as const]) },
+  { weight: 2, arbitrary: infra },
+);
 
 /** Cap of the tool `search` in random runs. */
 export const searchCap = 30;
@@ -303,8 +326,9 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
     learns: fc.boolean(),
     notifies: fc.boolean(),
     signs: fc.boolean(),
+    guards: fc.boolean(),
   })
-  .map(({ routes, windowTokens, approvals, learns, notifies, signs, ...rest }) =>
+  .map(({ routes, windowTokens, approvals, learns, notifies, signs, guards, ...rest }) =>
     aSnapshot({
       ...rest,
       tools: [
@@ -313,7 +337,9 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
         aTool('delegate', {
           subagent: { agent: 'helper', tools: ['search', 'calculator', 'delegate'] },
         }),
+        aTool('transfer', { handoff: 'other' }),
       ],
+      ...(guards ? { guardrails: { input: guardrail, output: guardrail } } : {}),
       ...(approvals === undefined ? {} : { approvals, questions: approvals }),
       ...(learns ? { learns: true } : {}),
       ...(signs ? { approvers: ['ed25519:x'] } : {}),
@@ -345,6 +371,8 @@ export const randomRun: fc.Arbitrary<RandomRun> = fc.record({
   toolResults: fc.array(toolResult, { minLength: 1, maxLength: 20, size: 'max' }),
   subagents: fc.array(subagent, { maxLength: 8 }),
   prepares: fc.array(fc.boolean(), { maxLength: 2 }),
+  handovers: fc.array(fc.boolean(), { maxLength: 4 }),
+  verdicts: fc.array(verdicts, { maxLength: 8 }),
   picks: fc.array(fc.nat({ max: 7 }), { maxLength: 20 }),
   rollOvers: fc.array(fc.boolean(), { maxLength: 20 }),
   acts: fc.array(
@@ -434,6 +462,8 @@ export function playRun(run: RandomRun, options: PlayOptions = {}): RunDriver {
     ['too much', anInfraError('store_unavailable')],
     'x',
   );
+  const isHandedOver = cycle([...run.handovers, true], true);
+  const nextVerdict = cycle<readonly GuardrailVerdict[] | InfraError>([...run.verdicts, []], []);
   const nextRollOver = cycle(run.rollOvers, false);
   const driver = new RunDriver({
     prepare: (attempt) =>
@@ -442,6 +472,9 @@ export function playRun(run: RandomRun, options: PlayOptions = {}): RunDriver {
     compact: (input) => possible(input, nextCompaction()),
     subagent: (command, isCancelled) => subagentEnd(command, nextSubagent(), isCancelled),
     tool: nextResult,
+    handOver: (agent) =>
+      isHandedOver() ? { ...run.snapshot, agent } : anInfraError('store_unavailable'),
+    guardrails: nextVerdict,
     check: ({ input }) => (input?.['to'] === 1 ? undefined : nextProblem()),
     failsToNotify: () => nextPick() % 3 === 0,
     pick: (count) => nextPick() % Math.max(count, 1),

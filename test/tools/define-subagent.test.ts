@@ -74,7 +74,7 @@ test('a budget in money needs the prices of the whole tree', () => {
   const agents = [{ ...lead, budget: { usd: 1 } }, unpriced];
   const { store } = stored;
   expect(() => createActivities({ store, agents, providers })).toThrow(
-    'Agent "lead" with its subagents: a budget in US dollars (budget.usd is 1) needs the price of every model, and that of chat/home-made is not known.',
+    'Agent "lead" with its subagents and handoffs: a budget in US dollars (budget.usd is 1) needs the price of every model, and that of chat/home-made is not known.',
   );
   const prices = { 'chat/home': { input: 0, output: 0 } };
   createActivities({ store, agents, providers, prices });

@@ -40,7 +40,7 @@ const billing = defineAgent({
 });
 const talker = defineAgent({
   name: 'talker',
-  instructions: 'You only talk.',
+  instructions: 'You are talker.',
   chain: [{ provider: 'anthropic', model: testModel }],
   tools: [],
 });
@@ -83,13 +83,15 @@ beforeEach(() => {
   seen.length = 0;
 });
 
-const context = { customerId: 'C-1' };
+/** Billing reads only a part of it. */
+const context = { customerId: 'C-1', plan: 'gold' };
+const known = { customerId: 'C-1' };
 const call = (name: string, input = {}) => reply.toolCalls([{ name, input }]);
 const transfer = (to: string) => call(`transfer_to_${to}`, { reason: `Ask ${to}.` });
 const solved = call('complete_task', { summary: 'Solved.', result: { solved: true } });
 
 const whoIn = ({ systemText }: RecordedRequest): string =>
-  /You (?:are|only) (\w+)/.exec(systemText)?.[1] ?? '';
+  /You are (\w+)/.exec(systemText)?.[1] ?? '';
 
 function requestsSince(first: number): readonly RecordedRequest[] {
   return world.emulator.requests.slice(first);
@@ -143,11 +145,11 @@ test('one transcript, other instructions, tools and vendors; the output is that 
     'ask_user',
   ]);
   // What triage was given came back whole, though billing reads a part of it.
-  expect(JSON.stringify(requestsSince(length).at(-1)?.body)).toContain('plan basic');
+  expect(JSON.stringify(requestsSince(length).at(-1)?.body)).toContain('plan gold');
   expect(seen).toEqual([
-    ['tickets', 'triage', context],
-    ['invoices', 'billing', context],
-    ['tickets', 'triage', context],
+    ['tickets', 'triage', known],
+    ['invoices', 'billing', known],
+    ['tickets', 'triage', known],
   ]);
   expect(handoffsIn(await storyOf(run))).toEqual(['triage > billing', 'billing > triage']);
 });
@@ -187,13 +189,12 @@ test('a fork begins with the agent that acted at that point', async () => {
   const earlier = await world.client.fork(first.runId, 0);
   expect(await earlier.result()).toMatchObject({ status: 'completed' });
   expect(requestsSince(length).map(whoIn)).toEqual(['billing', 'triage', 'triage', 'triage']);
-  expect(seen.at(-1)).toEqual(['tickets', 'triage', context]);
+  expect(seen.at(-1)).toEqual(['tickets', 'triage', known]);
 });
 
-test('a context that an agent down the line cannot read is refused before anything is spent', async () => {
+test('a run without the context that its agent needs is refused before anything is spent', async () => {
   const { length } = world.emulator.requests;
-  const start = world.client.start<typeof talker>('billing' as 'talker', { goal: 'Pay.' });
-  const run = await start;
+  const run = await world.client.start({ agent: 'billing', goal: 'Pay.' });
   expect(await run.result()).toMatchObject({
     status: 'failed',
     failure: { code: 'config_invalid' },

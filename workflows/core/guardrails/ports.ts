@@ -6,7 +6,7 @@ import type { DefinitionReference, Head } from '../message';
 export type GuardrailStage = 'input' | 'output';
 
 /** The checks of one stage, as the core knows them. */
-export interface GuardrailPolicy {
+interface GuardrailPolicy {
   readonly names: readonly string[];
   /** Milliseconds that the slowest of them may take; they run side by side. */
   readonly timeoutMs: number;
