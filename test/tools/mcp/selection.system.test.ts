@@ -30,7 +30,7 @@ afterEach(async () => {
 test('agents get the tools that are allowed and not denied, as the options say', async () => {
   const seen: unknown[] = [];
   await connected({
-    allow: ['add', 'p*', 'stall*', 'fial'],
+    allow: ['add', 'p*', 'stall*', 'faill'],
     deny: ['pid'],
     tools: {
       '*': { timeoutMs: 50_000, approval: 'always' },
@@ -63,7 +63,7 @@ test('agents get the tools that are allowed and not denied, as the options say',
   expect((await toolErrorOf(call('fix_stall'))).code).toBe('tool_timeout');
   expect((await toolErrorOf(call('fix_stall_write'))).code).toBe('outcome_unknown');
   expect(mcp.dropped).toEqual([
-    'MCP server "fix" lists no tool "fial", which its option allow names; perhaps "fail" is meant.',
+    'MCP server "fix" lists no tool "faill", which its option allow names; perhaps "fail" is meant.',
   ]);
   expect(warnings).toHaveBeenCalledWith(mcp.dropped[0], 'HoldfastWarning');
 });
