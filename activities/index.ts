@@ -118,7 +118,7 @@ export type { Store } from './stores/store';
 export type { StoreLimits } from './stores/store-limits';
 export { defineSubagent, type SubagentDefinition } from './subagents/define-subagent';
 export { defineTool } from './tools/define-tool';
-export { type AiSdkToolSettings, fromAiSdk } from './tools/existing-code/ai-sdk';
+export { fromAiSdk } from './tools/existing-code/ai-sdk';
 export { connectMcp, type McpOptions, type McpTools } from './tools/mcp/connect-mcp';
 export type { ApprovalContext, ProbeAnswer, RunContext, ToolContext } from './tools/tool';
 export type { Tool, ToolDefinition, ToolSource } from './tools/tool';

@@ -182,13 +182,16 @@ function hintFrom(
 /** What does a tool's work: its author's function, or Temporal code. */
 function workOf<Input, Context>(
   place: TargetPlace,
-  execute:
-    ((input: Input, context: ToolContext<Context>) => unknown) | TemporalTarget<Input, Context>,
+  definition: {
+    readonly execute:
+      ((input: Input, context: ToolContext<Context>) => unknown) | TemporalTarget<Input, Context>;
+  },
 ): {
   readonly execute: (input: Input, context: ToolContext<Context>) => unknown;
   readonly readEnd?: Tool['readEnd'];
 } {
-  if (typeof execute === 'function') return { execute };
+  const { execute } = definition;
+  if (typeof execute === 'function') return { execute: execute.bind(definition) };
   // Its functions get what the contract of `defineTool` says, as `execute` does.
   return temporalTool(place, execute as TemporalTarget);
 }
@@ -220,7 +223,7 @@ export function defineTool<
   const ownRun = <Run extends RunContext>(run: Run): Read<Run> => reader.own(run) as Read<Run>;
   const isRule = typeof approval === 'function';
   const timeoutMs = definition.timeoutMs ?? defaultTimeoutMs;
-  const { execute, readEnd } = workOf({ name, effect, timeoutMs }, definition.execute);
+  const { execute, readEnd } = workOf({ name, effect, timeoutMs }, definition);
   return {
     name,
     description,

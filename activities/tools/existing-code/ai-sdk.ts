@@ -24,13 +24,8 @@ interface AiSdkTool {
   readonly toModelOutput?: unknown;
 }
 
-/** What Holdfast must know of such a tool beside what the AI SDK knows: as in `defineTool`. */
-export interface AiSdkToolSettings extends Partial<
-  Omit<ToolDefinition, 'name' | 'input' | 'execute'>
-> {
-  /** Major version of the package `ai` that it was written for. Only for a tool with `toModelOutput`, which 5 calls in another way. */
-  readonly sdk?: 5 | 6 | 7;
-}
+/** The settings of one tool; written out at `fromAiSdk`, so that the package needs no name for them. */
+export type AiSdkToolSettings = NonNullable<NonNullable<Parameters<typeof fromAiSdk>[1]>[string]>;
 
 const isFn = (value: unknown): value is Fn => typeof value === 'function';
 
@@ -265,7 +260,13 @@ function toolFrom<Name extends string>(
  */
 export function fromAiSdk<const Tools extends Readonly<Record<string, object>>>(
   tools: Tools,
-  settings: { readonly [Name in keyof Tools]?: AiSdkToolSettings } = {},
+  settings: {
+    /** What the runtime must know of a tool beside what the AI SDK knows, as in `defineTool`. */
+    readonly [Name in keyof Tools]?: Partial<Omit<ToolDefinition, 'name' | 'input' | 'execute'>> & {
+      /** Major version of `ai` that a tool with `toModelOutput` was written for: 5 calls that in another way. */
+      readonly sdk?: 5 | 6 | 7;
+    };
+  } = {},
 ): readonly Tool<unknown, keyof Tools & string>[] {
   if (Array.isArray(tools))
     throw new UserError("fromAiSdk got an array; give an object whose keys are the tools' names.");
