@@ -112,7 +112,6 @@ export { chatDialects, type ChatDialect } from './providers/openai/chat-dialect'
 export { openaiProvider, type OpenAIProviderConfig } from './providers/openai/openai-provider';
 export { presetProvider, type PresetName } from './providers/presets';
 export type { Provider } from './providers/provider';
-export type { ModelSettings } from './providers/settings/model-settings';
 export { openStore } from './stores/open-store';
 export type { Store } from './stores/store';
 export type { StoreLimits } from './stores/store-limits';

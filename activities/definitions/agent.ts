@@ -12,8 +12,8 @@ import type { AgentType } from '../../workflows/core/typed-agent';
 import type { AnyTool, ApprovalContext, RunContext, ToolSource } from '../tools/tool';
 import type { Guardrails } from './guardrail';
 
-/** One route of a chain, as people write it. */
-export interface RouteDefinition extends ModelSettings {
+/** Where a route leads, and its limits. */
+interface RoutePlace {
   readonly provider: string;
   readonly model: string;
   /** `text` for models without native tool calls. Default `native`. */
@@ -38,6 +38,9 @@ export interface RouteDefinition extends ModelSettings {
   /** What the model costs; needed under a budget in money for models that the price table does not know. */
   readonly prices?: PriceDefinition;
 }
+
+/** One route of a chain, as people write it: where it leads, and what it asks of the model there. */
+export type RouteDefinition = RoutePlace & ModelSettings;
 
 /** How knowledge of tools is made: by rules alone, which costs nothing, or also by one call of the agent's first route. */
 export type KnowledgeSource = 'rules' | 'model';
