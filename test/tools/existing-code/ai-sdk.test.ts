@@ -1,4 +1,5 @@
 /** Tools of the Vercel AI SDK, made by its own packages, as tools of Holdfast. */
+import type { JSONSchema7 } from 'ai';
 import { jsonSchema as jsonSchema5, tool as tool5, zodSchema as zodSchema5 } from 'ai5';
 import { dynamicTool, jsonSchema, tool, zodSchema } from 'ai';
 import { z } from 'zod';
@@ -15,7 +16,7 @@ const cityJson = {
   properties: { city: { type: 'string', minLength: 2 } },
   required: ['city'],
   additionalProperties: false,
-} as const;
+} satisfies JSONSchema7;
 
 /** The one tool. */
 function take(given: object, settings: AiSdkToolSettings = {}): Tool {
