@@ -158,6 +158,11 @@ async function sendShown(
   }
 }
 
+/** Failures that the attempts before this one met; nothing where there were none. */
+function healedRetries({ memory }: Attempting): Pick<CallModelResult, 'healedRetries'> {
+  return memory.failures.length === 0 ? {} : { healedRetries: memory.failures };
+}
+
 async function callRoute(
   deps: ActivityDeps,
   input: CallModelInput,
@@ -193,7 +198,6 @@ async function callRoute(
     const arrival = { reply, headBefore, vendor, ...form, maxOutputTokens };
     const taken = await takeReply(batch, definition, input, arrival);
     await batch.commit();
-    const { failures } = attempting.memory;
     const { usage } = judgeUsage(reply, { measure, price: route.price, maxOutputTokens });
     const whole: CallModelResult = {
       ...taken,
@@ -203,7 +207,7 @@ async function callRoute(
       ...attempting.meter.beyondReply(),
       ...defined({ measure: parts }),
       ...(definition.outputs.size > 0 ? { offersReadOutput: true } : {}),
-      ...(failures.length === 0 ? {} : { healedRetries: failures }),
+      ...healedRetries(attempting),
     };
     return sentReply(whole, input);
   };
