@@ -21,7 +21,7 @@ import type { EarlierAnswer } from './tool-call/earlier-runs';
 import { answerOfEarlierRun, beginAfter, outcomeIn } from './tool-call/earlier-runs';
 import { retryFor } from './lifecycle/retry-for';
 import { fenceToolOutput } from './untrusted/fence';
-import { InfraException, isStoreDown } from './lifecycle/infra-exception';
+import { isStoreDown } from './lifecycle/infra-exception';
 import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { resultIdentityOf } from './identity/result-identity';
 import type { HiddenPaths } from './untrusted/sanitizer';
@@ -40,24 +40,10 @@ import type { ShownOutput } from './tool-call/tool-output';
 import { showOutput } from './tool-call/tool-output';
 import { findingsOf } from './tool-call/findings';
 import { problemOfApproval } from './tool-call/signed-approval';
-import { refusedInputHint, requireTool, runContextOf } from './tool-call/tool-of-run';
-import { isJsonObject } from './tools/input-schema';
+import { inputOf, refusedInputHint, requireTool, runContextOf } from './tool-call/tool-of-run';
 import type { Tool } from './tools/tool';
 import type { Earlier } from './tool-call/unknown-outcome';
 import { decideExecution } from './tool-call/unknown-outcome';
-
-async function inputOf(
-  store: Store,
-  input: Pick<RunToolInput, 'toolCallId' | 'input' | 'inputBlob'>,
-): Promise<JsonObject> {
-  if (input.inputBlob === undefined) return input.input ?? {};
-  const value: unknown = JSON.parse((await store.getBlob(input.inputBlob)).toString('utf8'));
-  if (isJsonObject(value)) return value;
-  throw new InfraException({
-    code: 'store_corrupt',
-    message: `The stored input ${input.inputBlob} of tool call ${input.toolCallId} is not a JSON object.`,
-  });
-}
 
 /** Milliseconds that a finished call waits for its store before its result is passed inline (ADR 0008). */
 const storePatienceMs = 20_000;

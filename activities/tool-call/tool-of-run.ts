@@ -1,9 +1,13 @@
 /** Which tools a run has: the snapshot decides what the model may call; this worker's code runs it. */
+import type { JsonObject } from '../../workflows/core/json';
+import type { RunToolInput } from '../../workflows/core/tools/ports';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { RunConfig } from '../definitions/run-config';
 import { canonicalJson } from '../stores/content-hash';
+import type { Store } from '../stores/store';
 import { thisWorker } from '../lifecycle/worker-identity';
+import { isJsonObject } from '../tools/input-schema';
 import type { RunContext, Tool } from '../tools/tool';
 import type { StoredOutputs } from './stored-outputs';
 
@@ -82,4 +86,22 @@ export function refusedInputHint(
     return hint;
   const changed = `The schema of ${tool.name} that you were given is out of date: the tool has changed since this run started. Follow this message.`;
   return hint === undefined ? changed : `${changed} ${hint}`;
+}
+
+/**
+ * The input of a call, which large ones keep in the store.
+ *
+ * Errors: `store_corrupt`, and those of the store.
+ */
+export async function inputOf(
+  store: Store,
+  input: Pick<RunToolInput, 'toolCallId' | 'input' | 'inputBlob'>,
+): Promise<JsonObject> {
+  if (input.inputBlob === undefined) return input.input ?? {};
+  const value: unknown = JSON.parse((await store.getBlob(input.inputBlob)).toString('utf8'));
+  if (isJsonObject(value)) return value;
+  throw new InfraException({
+    code: 'store_corrupt',
+    message: `The stored input ${input.inputBlob} of tool call ${input.toolCallId} is not a JSON object.`,
+  });
 }
