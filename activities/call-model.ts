@@ -19,8 +19,10 @@ import type { MeasuredCall } from './measure/call-measure';
 import { countOfCall, measureCall } from './measure/call-measure';
 import { checkRequest, outputRoom, measureParts } from './context/request-check';
 import { judgeUsage, promptTokensOf } from './model-call/judged-usage';
+import { withMediaData } from './model-call/loaded-media';
 import { appendPending } from './model-call/pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
+import { mediaLeftOut, sendableMedia } from './providers/request/sendable-media';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
 import { takeReply } from './model-call/reply-intake';
 import type { Attempting } from './model-call/route-attempt';
@@ -90,6 +92,7 @@ function requestOf(
     system: config.system,
     messages,
     tools: config.tools,
+    ...defined({ media: route.media }),
     cacheKey: `holdfast-${input.idPrefix}`,
     maxOutputTokens: input.maxOutputTokens ?? route.maxOutputTokens,
     ...defined({ note, temperature: route.temperature, thoughts: input.thoughts }),
@@ -107,6 +110,34 @@ function routeFor(
   const givenUp = tooManyLost(attempting, routeName(route), definition.config.limits);
   if (givenUp !== undefined) throw givenUp;
   return { route, provider: providerOf(deps, route.provider) };
+}
+
+/** Failures that the attempts before this one met; nothing where there were none. */
+function healedRetries({ memory }: Attempting): Pick<CallModelResult, 'healedRetries'> {
+  return memory.failures.length === 0 ? {} : { healedRetries: memory.failures };
+}
+
+/** Images and documents named in an event: the first ones, since it stays in history. */
+const namedMedia = 5;
+
+/** What of the conversation's media the model did not get; nothing where it got all. */
+function leftOut(
+  request: ModelRequest,
+  { wire = 'anthropic' }: Pick<Provider, 'wire'>,
+): Pick<CallModelResult, 'mediaLeftOut'> {
+  const all = mediaLeftOut(request, wire);
+  if (all.length === 0) return {};
+  const more = all.length > namedMedia ? [`${all.length - namedMedia} more`] : [];
+  return { mediaLeftOut: [...all.slice(0, namedMedia), ...more] };
+}
+
+/** The messages as they go out: with the bytes of their images and documents. */
+function sentMessages(
+  store: Store,
+  request: ModelRequest,
+  { wire = 'anthropic' }: Pick<Provider, 'wire'>,
+): Promise<ModelRequest['messages']> {
+  return withMediaData(store, sendableMedia(request, wire));
 }
 
 async function callRoute(
@@ -143,7 +174,6 @@ async function callRoute(
     const arrival = { reply, headBefore, vendor, isTextProtocol, requireCall, maxOutputTokens };
     const taken = await takeReply(batch, definition, input, arrival);
     await batch.commit();
-    const { failures } = attempting.memory;
     const { usage } = judgeUsage(reply, { measure, price: route.price, maxOutputTokens });
     const whole: CallModelResult = {
       ...taken,
@@ -153,13 +183,15 @@ async function callRoute(
       ...attempting.meter.beyondReply(),
       ...defined({ measure: parts }),
       ...(definition.outputs.size > 0 ? { offersReadOutput: true } : {}),
-      ...(failures.length === 0 ? {} : { healedRetries: failures }),
+      ...healedRetries(attempting),
+      ...leftOut(asked, provider),
     };
     return sentReply(whole, input);
   };
   const parked = await parkedReply(store, attempting.memory);
   if (parked !== undefined) return take(parked);
-  const request = { ...asked, maxOutputTokens };
+  const sent = await sentMessages(store, asked, provider);
+  const request = { ...asked, messages: sent, maxOutputTokens };
   const holder = `${input.idPrefix}/${input.iteration}`;
   return onRoute(deps, { ...input, store, definition, holder }, async (open) => {
     const reply = await sendAttempt(open, attempting, {

@@ -3,8 +3,11 @@ import type { KeyObject } from 'node:crypto';
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { defaultTaskQueue } from '../workflows/contract';
+import type { Content, MediaStore } from '../workflows/core/attachments';
+import type { RunRequest } from '../workflows/core/run/ports';
 import { approvalKeyFrom } from './approval-key';
-import { check, runIdSchema } from './check-input';
+import { check, personContentSchema, runIdSchema } from './check-input';
+import { checkStore, storedContent } from './content';
 import type { RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
 import { continuedStart, forkStart } from './fork-run';
@@ -13,8 +16,8 @@ import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
 import type { AgentType, OutputOf } from '../workflows/core/typed-agent';
-import type { AgentStart, StartOptions } from './start-run';
-import { checkStart, startOptionsOf, startRun } from './start-run';
+import type { AgentStart, StartOptions, StoredStart } from './start-run';
+import { checkStart, startOptionsOf, startRun, storedStart } from './start-run';
 import { Thread } from './thread';
 import { KnownAgents } from './known-agents';
 import { checkSdk } from './sdk-check';
@@ -41,6 +44,11 @@ export interface ConnectOptions {
    * `approvers`. Keep it where no worker and no program of an agent can read it.
    */
   readonly approvalKey?: string;
+  /**
+   * The workers' store (`await openStore(url)`), for images and files: they never travel through Temporal. Without it, only text can
+   * be sent. Whoever opened it closes it.
+   */
+  readonly store?: MediaStore;
 }
 
 /**
@@ -58,11 +66,12 @@ export class AgentClient {
     private readonly client: Client,
     private readonly options: Pick<
       ConnectOptions,
-      'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey'
+      'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey' | 'store'
     > = {},
   ) {
     this.knownAgents = new KnownAgents(client);
-    const { approvalKey } = options;
+    const { approvalKey, store } = options;
+    if (store !== undefined) checkStore(store);
     this.approvalKey = approvalKey === undefined ? undefined : approvalKeyFrom(approvalKey);
     checkSdk((message) => new ClientError('sdk-mismatch', message));
   }
@@ -93,14 +102,20 @@ export class AgentClient {
           ? first
           : startOptionsOf<Output>(first, { goal: '', ...second });
       const { continueFrom, output } = options;
+      checkStart(options);
+      const taskQueue = options.taskQueue ?? this.options.taskQueue ?? defaultTaskQueue;
+      await this.knownAgents.check(taskQueue, options.agent);
+      const { agent } = options;
+      const stored: StoredStart = {
+        goal: '',
+        ...(await storedStart(this.options.store, options)),
+        agent,
+      };
       const earlier = continueFrom === undefined ? undefined : this.accessTo(continueFrom);
-      const start: StartOptions =
+      const start: StoredStart =
         earlier === undefined
-          ? options
-          : await attempt(earlier, () => continuedStart(earlier, options));
-      checkStart(start);
-      const taskQueue = start.taskQueue ?? this.options.taskQueue ?? defaultTaskQueue;
-      await this.knownAgents.check(taskQueue, start.agent);
+          ? stored
+          : await attempt(earlier, () => continuedStart(earlier, stored));
       const runId = await startRun(this.client.workflow, start, this.options);
       return new RunHandle<Output>(this.accessTo(runId), output);
     });
@@ -121,7 +136,8 @@ export class AgentClient {
   ): Promise<RunHandle> {
     return this.explaining(async () => {
       const access = this.accessTo(runId);
-      const start = await attempt(access, () => forkStart(access, iteration, options));
+      const stored = await storedStart(this.options.store, options);
+      const start = await attempt(access, () => forkStart(access, iteration, stored));
       return this.run(await startRun(this.client.workflow, start, this.options));
     });
   }
@@ -138,6 +154,22 @@ export class AgentClient {
       run: (runId) => this.run(runId),
       start: (agent, options) => this.start<never>(startOptionsOf<never>(agent, options)),
     });
+  }
+
+  /**
+   * Stores images and files for a run that workflow code starts: `runAgent('support', await client.upload([…]))`. Methods of the
+   * client that take content do it themselves.
+   *
+   * Errors: `invalid-input`; `unreachable` for a store that is down.
+   */
+  async upload(content: Content): Promise<Pick<RunRequest, 'goal' | 'attachments'>> {
+    check(personContentSchema, content);
+    const { text: goal, ...media } = await storedContent(
+      this.options.store,
+      content,
+      'Nothing was stored.',
+    );
+    return { goal, ...media };
   }
 
   /** A handle to the run with this id; asks nothing yet. */
@@ -163,7 +195,9 @@ export class AgentClient {
 
   private accessTo(runId: string): RunAccess {
     const { client, address, approvalKey } = this;
-    return { client: client.workflow, address, runId: check(runIdSchema, runId), approvalKey };
+    const { store } = this.options;
+    const id = check(runIdSchema, runId);
+    return { client: client.workflow, address, runId: id, store, approvalKey };
   }
 
   private async explaining<Result>(work: () => Promise<Result>): Promise<Result> {

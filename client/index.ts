@@ -4,6 +4,7 @@ export type { ConnectOptions } from './agent-client';
 export { ClientError } from './client-error';
 export { connect } from './connect';
 export type { RunSummary } from './list-runs';
+export type { Content } from '../workflows/core/attachments';
 export type { Actor } from './person-requests';
 export { RunHandle } from './run-handle';
 export type { WaitOptions } from './run-result';

@@ -1,6 +1,7 @@
 /** What every request about one run needs: the client, the run, and how errors are reported. */
 import type { KeyObject } from 'node:crypto';
 import type { WorkflowClient } from '@temporalio/client';
+import type { MediaStore } from '../workflows/core/attachments';
 import { ClientError } from './client-error';
 import { asClientError, isNotFound } from './temporal-failure';
 
@@ -10,6 +11,8 @@ export interface RunAccess {
   readonly address: string;
   /** Workflow id. */
   readonly runId: string;
+  /** Takes the images and files of what people say. */
+  readonly store?: MediaStore | undefined;
   /** Signs decisions on approvals. */
   readonly approvalKey?: KeyObject | undefined;
 }

@@ -16,6 +16,8 @@ import { fenceExplanation } from '../untrusted/fence';
 import { priceOf, windowOf } from '../models/model-catalog';
 import type { PriceTable, WindowTable } from '../models/model-tables';
 import { checkPrices, checkWindows } from '../models/model-tables';
+import { mediaOfModel } from '../models/media-by-model';
+import { routeMediaOf } from '../providers/request/request-limits';
 import type { Provider, ToolSpec } from '../providers/provider';
 import { checkBudget, checkPriced } from './check-budget';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
@@ -137,6 +139,7 @@ function resolveRoute(
     toolProtocol: route.toolProtocol ?? 'native',
     maxOutputTokens: route.maxOutputTokens ?? defaultMaxOutputTokens,
     windowTokens,
+    media: routeMediaOf(route.media ?? mediaOfModel(provider.vendor, route.model), provider.wire),
     ...(route.onRefusedRequest === 'end-run' ? { onRefusedRequest: 'end-run' } : {}),
     ...defined({ temperature: route.temperature, thinkingMs: route.thinkingMs, price }),
   };

@@ -60,6 +60,11 @@ const routeShape = z.strictObject({
   temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
   onRefusedRequest: oneOf('ask-next-provider', 'end-run').optional(),
   thinkingMs: timer.optional(),
+  media: z
+    .array(oneOf('image', 'pdf'), {
+      error: "give an array of 'image' and 'pdf'; [] for text alone",
+    })
+    .optional(),
   prices: anything,
 });
 

@@ -46,6 +46,9 @@ const routeSchema = z.object({
   temperature: z.number().exactOptional(),
   onRefusedRequest: z.literal('end-run').exactOptional(),
   thinkingMs: z.number().exactOptional(),
+  media: z
+    .object({ image: z.number().exactOptional(), pdf: z.number().exactOptional() })
+    .exactOptional(),
   price: priceSchema.exactOptional(),
 });
 

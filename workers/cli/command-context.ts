@@ -1,5 +1,6 @@
 /** What every command works with: where it runs, where it prints, and how it reaches Temporal. */
 import type { AgentClient } from '../../client/agent-client';
+import type { MediaStore } from '../../workflows/core/attachments';
 import { printableJson } from './display/printable';
 
 /** Where a command prints. Results go to standard output, notes about them to standard error. */
@@ -25,8 +26,8 @@ export interface Surroundings {
 /** What the composition root gives to commands. */
 export interface CommandContext extends Surroundings {
   readonly output: CommandOutput;
-  /** Connects to the environment's Temporal, or the embedded one. The command closes the client. */
-  readonly connect: () => Promise<AgentClient>;
+  /** Connects to the environment's Temporal, or the embedded one; with a store, images and files can be sent. The command closes the client. */
+  readonly connect: (store?: MediaStore) => Promise<AgentClient>;
   /** Sets the exit code of the process. Default 0. */
   readonly exitWith: (code: number) => void;
 }
@@ -38,7 +39,7 @@ export interface CommonOptions {
 
 /** Connects, does the work, and closes the connection in any case. */
 export async function withClient<Result>(
-  { connect }: Pick<CommandContext, 'connect'>,
+  { connect }: { readonly connect: () => Promise<AgentClient> },
   work: (client: AgentClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await connect();

@@ -27,9 +27,9 @@ export async function runCommandLine(
     return {
       ...all,
       output,
-      connect: async () => {
+      connect: async (store) => {
         const { connectAgentClient } = await import('./reach-temporal.ts');
-        return connectAgentClient(all);
+        return connectAgentClient(all, store);
       },
       exitWith: (wanted) => {
         code = wanted;

@@ -7,6 +7,7 @@ import { ClientError } from '../../client/client-error';
 import { connect, openConnection } from '../../client/connect';
 import type { Environment } from '../env';
 import { readEnvironment } from '../env';
+import type { MediaStore } from '../../workflows/core/attachments';
 import { defined } from '../../workflows/core/json';
 import { reasonOf, SetupError } from '../setup-error';
 import type { TemporalServer } from '../temporal-server/open-temporal';
@@ -49,11 +50,15 @@ export async function withTemporal<Result>(
 }
 
 /** Reaches the server of these surroundings and connects to it; the caller closes the client. */
-export async function connectAgentClient(surroundings: Surroundings): Promise<AgentClient> {
+export async function connectAgentClient(
+  surroundings: Surroundings,
+  store?: MediaStore,
+): Promise<AgentClient> {
   const environment = readEnvironment(surroundings.variables, surroundings.directory);
   const { taskQueue, approvalKeyFile } = environment;
   const approvalKey = approvalKeyFile === undefined ? undefined : await readKey(approvalKeyFile);
-  return connect({ ...(await reachTemporal(environment)), taskQueue, ...defined({ approvalKey }) });
+  const given = defined({ approvalKey, store });
+  return connect({ ...(await reachTemporal(environment)), taskQueue, ...given });
 }
 
 async function readKey(file: string): Promise<string> {

@@ -2,19 +2,20 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type {
   AssistantMessage,
-  ImageBlock,
+  MediaBlock,
   Message,
   ReasoningBlock,
   ToolMessage,
   ToolResultBlock,
   UserMessage,
 } from '../../../workflows/core/message';
+import { defined } from '../../../workflows/core/json';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
 import { endsOpen, sendableVendorBlocks } from '../request/vendor-blocks';
 import { perObject } from '../request/per-object';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
-import { sendableImages } from '../request/sendable-images';
+import { sendableMedia } from '../request/sendable-media';
 import { asText } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 
@@ -30,7 +31,10 @@ export interface AnthropicRequestOptions {
 }
 
 type UserBlock =
-  Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.ToolResultBlockParam;
+  | Anthropic.TextBlockParam
+  | Anthropic.ImageBlockParam
+  | Anthropic.DocumentBlockParam
+  | Anthropic.ToolResultBlockParam;
 type AssistantBlock =
   | Anthropic.TextBlockParam
   | Anthropic.ThinkingBlockParam
@@ -109,7 +113,7 @@ function conversationOf(
   const turns: Turn[] = [];
   const prefix = new BoundPrefix(scope, () => [systemOf(request), toolsOf(request).map(bare)]);
   const isOpen = noteOf(request) === undefined && endsOpen(request.messages, vendor);
-  const messages = repairTranscript(sendableImages(request.messages, 'anthropic'), { isOpen });
+  const messages = repairTranscript(sendableMedia(request, 'anthropic'), { isOpen });
   const vendorBlocks = sendableVendorBlocks(messages, vendor, isOpen);
   const { model, thoughts } = request;
   const own: Own = { model, vendor, prefix, thoughts, vendorBlocks };
@@ -157,12 +161,12 @@ const userTurn = perObject((message: UserMessage | ToolMessage): Sent => ({
     message.role === 'user' ? message.blocks.map(userBlock) : message.results.map(resultBlock),
 }));
 
-function userBlock(block: { type: 'text'; text: string } | ImageBlock): UserBlock {
+function userBlock(block: { type: 'text'; text: string } | MediaBlock): UserBlock {
   if (block.type === 'text') return { type: 'text', text: block.text };
-  return {
-    type: 'image',
-    source: { type: 'base64', media_type: block.mediaType, data: block.data },
-  };
+  const { mediaType: media_type, data = '', name: title } = block;
+  return media_type === 'application/pdf'
+    ? { type: 'document', source: { type: 'base64', media_type, data }, ...defined({ title }) }
+    : { type: 'image', source: { type: 'base64', media_type, data } };
 }
 
 function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {

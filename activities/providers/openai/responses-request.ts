@@ -10,7 +10,8 @@ import type {
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { repairTranscript } from '../request/transcript-repair';
-import { sendableImages } from '../request/sendable-images';
+import { dataUrl, fileName } from '../request/media-url';
+import { sendableMedia } from '../request/sendable-media';
 import type { ChatDialect } from './chat-dialect';
 import { asList, asText, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
@@ -40,7 +41,7 @@ export function responsesRequest(
   vendor: string,
   { extras = [] }: ChatDialect = {},
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
-  const input = repairTranscript(sendableImages(request.messages, 'responses')).flatMap((message) =>
+  const input = repairTranscript(sendableMedia(request, 'responses')).flatMap((message) =>
     itemsOf(message, request.thoughts === 'omitted' ? undefined : vendor),
   );
   const note = noteOf(request);
@@ -109,15 +110,16 @@ function builtItems(message: Message, vendor: string | undefined): readonly Item
 function userItem(message: UserMessage): Item {
   return {
     role: 'user',
-    content: message.blocks.map((block) =>
-      block.type === 'text'
-        ? { type: 'input_text', text: block.text }
-        : {
-            type: 'input_image',
-            detail: 'auto',
-            image_url: `data:${block.mediaType};base64,${block.data}`,
-          },
-    ),
+    content: message.blocks.map((block) => {
+      switch (block.type) {
+        case 'text':
+          return { type: 'input_text', text: block.text };
+        case 'image':
+          return { type: 'input_image', detail: 'auto', image_url: dataUrl(block) };
+        case 'file':
+          return { type: 'input_file', filename: fileName(block), file_data: dataUrl(block) };
+      }
+    }),
   };
 }
 

@@ -13,7 +13,7 @@ import {
   isJsonObject,
   withoutReferences,
 } from '../input-schema';
-import { OutputWithImages } from '../output-with-images';
+import { OutputWithMedia } from '../output-with-media';
 import { privilegedFinder } from '../privileged-parameters';
 import type { ParsedInput, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
@@ -77,16 +77,16 @@ async function execute(
   fitsPromise: (structured: unknown) => boolean,
   input: unknown,
   context: ToolContext,
-): Promise<string | OutputWithImages> {
+): Promise<string | OutputWithMedia> {
   const result = await callMcpTool(call, isJsonObject(input) ? input : {}, context);
-  const { text, isError, isUnreadable, structured, images } = readMcpResult(result as JsonObject);
+  const { text, isError, isUnreadable, structured, media } = readMcpResult(result as JsonObject);
   const said = sanitizeText(text.slice(0, seenChars), { maxChars: 500 });
   if (isError && saysResultNotWritten(text)) throw callError(call, 'unreadable', said);
   if (isError)
     throw new ToolError(said || `${call.tool} failed without a message`, { output: text });
   if (isUnreadable) throw callError(call, 'unreadable', 'its result has no readable text');
   const output = fitsPromise(structured) ? text : `${text}\n${oddResult}`;
-  return images.length === 0 ? output : new OutputWithImages(output, images);
+  return media.length === 0 ? output : new OutputWithMedia(output, media);
 }
 
 /** Makes a tool of its definition. */

@@ -14,6 +14,8 @@ import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
 import { SetupError } from '../../setup-error';
 import type { TemporalServer } from '../../temporal-server/open-temporal';
+import type { Content, MediaStore } from '../../../workflows/core/attachments';
+import { withFiles, withMediaStore } from '../attached-files';
 import { builtInAgentName } from '../built-in-agent-name';
 import type { WorkerOffer } from '../local-agents';
 import type { LocalWorker } from '../local-worker';
@@ -33,6 +35,7 @@ interface RunOptions extends CommonOptions {
   readonly budgetTokens?: number;
   readonly tenant?: string;
   readonly detach?: boolean;
+  readonly file?: readonly string[];
 }
 
 /** Milliseconds for calls in progress after an interrupt: a person waits for the prompt, and the run loses only the call. */
@@ -45,14 +48,25 @@ export async function run(
   options: RunOptions,
 ): Promise<void> {
   const environment = readEnvironment(context.variables, context.directory);
-  const start = startOptions(context.directory, goal, options);
+  const content = await withFiles(context, goal, options.file);
+  const start = startOptions(context.directory, content, options);
   checkStart(start);
   if (start.workspace !== undefined) await checkWorkspace(start.workspace);
-  if (options.detach === true) await detach(context, environment, start, options);
-  else await workHere(context, environment, start, options);
+  await withMediaStore(context, options.file, (store) =>
+    options.detach === true
+      ? detach(context, { environment, store }, start, options)
+      : workHere(context, { environment, store }, start, options),
+  );
 }
 
-function startOptions(directory: string, goal: string, options: RunOptions): StartOptions {
+/** Where the run goes. */
+interface Place {
+  readonly environment: Environment;
+  /** Only where there are files to store. */
+  readonly store: MediaStore | undefined;
+}
+
+function startOptions(directory: string, goal: Content, options: RunOptions): StartOptions {
   const { workspace, id, maxIterations, tenant, budgetUsd, budgetTokens } = options;
   const budget = defined({ usd: budgetUsd, tokens: budgetTokens });
   return {
@@ -80,7 +94,7 @@ async function checkWorkspace(workspace: string): Promise<void> {
 
 async function detach(
   { output, directory, variables }: CommandContext,
-  environment: Environment,
+  { environment, store }: Place,
   start: StartOptions,
   options: RunOptions,
 ): Promise<void> {
@@ -91,7 +105,7 @@ async function detach(
     ? start
     : withAgent(start, options, await offerOf(environment, { agents, directory, variables }));
   const server = await reachTemporal(environment);
-  const { runId } = await withClient(clientOf(environment, server), (client) =>
+  const { runId } = await withClient(clientOf({ environment, store }, server), (client) =>
     client.start(request),
   );
   const { address, uiUrl } = server;
@@ -101,10 +115,10 @@ async function detach(
 }
 
 function clientOf(
-  { taskQueue }: Environment,
+  { environment: { taskQueue }, store }: Place,
   server: TemporalServer,
 ): Pick<CommandContext, 'connect'> {
-  return { connect: () => connect({ ...server, taskQueue }) };
+  return { connect: () => connect({ ...server, taskQueue, ...defined({ store }) }) };
 }
 
 /** The agents that this machine offers: loaded late, because a detached run needs none (ADR 0029). */
@@ -134,7 +148,7 @@ function withAgent(
 
 async function workHere(
   context: CommandContext,
-  environment: Environment,
+  { environment, store }: Place,
   start: StartOptions,
   options: RunOptions,
 ): Promise<void> {
@@ -156,7 +170,7 @@ async function workHere(
     throw thrown;
   }
   try {
-    await withClient(clientOf(environment, local.server), (client) =>
+    await withClient(clientOf({ environment, store }, local.server), (client) =>
       startAndWatch(context, client, local, request, options),
     );
   } finally {
