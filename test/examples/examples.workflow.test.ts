@@ -5,6 +5,7 @@ import { work } from '../../examples/backend-worker';
 import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summarizeTicket } from '../../examples/existing-worker';
+import { settleClaim } from '../../examples/images-and-files';
 import { askTheWriter } from '../../examples/subagents';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
@@ -52,6 +53,17 @@ test("agent-in-workflow: a user's workflow goes on with what the agent answered"
 test('customer-context: tools serve one customer, over the runs of a conversation', async () => {
   const answers = await onTestServer(refundInConversation);
   expect(answers).toEqual(['A-17 is refunded; there is no order B-5.', 'You are welcome.']);
+});
+
+test('images-and-files: a photo, a PDF and a drawing of a tool reach the model', async () => {
+  const sent: string[] = [];
+  const answer = await onTestServer(async (world) => {
+    const given = await settleClaim(world);
+    sent.push(JSON.stringify(world.emulator.requests.at(-1)?.body));
+    return given;
+  });
+  expect(answer).toBe('Yes: 420 EUR for the fender.');
+  expect(sent[0]?.match(/"type":"(?:image|document)"/g)).toHaveLength(3);
 });
 
 test('custom-tool: refunds once, after code has approved, with a typed result', async () => {

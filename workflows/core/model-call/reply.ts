@@ -156,10 +156,10 @@ function reportMediaLeftOut<State extends ReplyState>(
   { mediaLeftOut }: CallModelResult,
 ): Move<State> {
   if (mediaLeftOut === undefined) return stay(without<State>(state, 'mediaLeftOut'));
-  const told = shortHash([route, ...mediaLeftOut].join('\n'));
-  if (told === state.mediaLeftOut) return stay(state);
+  const identity = shortHash([route, ...mediaLeftOut].join('\n'));
+  if (identity === state.mediaLeftOut) return stay(state);
   return stay(
-    { ...state, mediaLeftOut: told },
+    { ...state, mediaLeftOut: identity },
     publish({ type: 'MediaLeftOutEvent', route, media: mediaLeftOut }),
   );
 }
