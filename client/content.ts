@@ -83,7 +83,7 @@ export function checkStore(store: unknown): void {
 }
 
 /** Whether anything is to be stored. */
-export function hasMedia(content: Content): boolean {
+function hasMedia(content: Content): boolean {
   return typeof content !== 'string' && content.some(({ type }) => type !== 'text');
 }
 

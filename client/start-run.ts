@@ -40,10 +40,7 @@ export interface StartOptions<Output = unknown>
 }
 
 /** What a client starts a run of this agent with. */
-export type ClientRequest<Agent extends AgentType> = Omit<
-  StartOf<Agent>,
-  keyof Said | 'attachments'
-> &
+type ClientRequest<Agent extends AgentType> = Omit<StartOf<Agent>, keyof Said | 'attachments'> &
   Said &
   GivenContext<ContextOf<Agent>>;
 

@@ -1,12 +1,12 @@
 /** A conversation of many runs: each continues where the last one ended (ADR 0054). */
-import type { AgentType, OutputOf } from '../workflows/core/typed-agent';
+import type { AgentRequest, AgentType, OutputOf } from '../workflows/core/typed-agent';
 import { agentRunWorkflow } from '../workflows/contract';
 import { check, threadIdSchema } from './check-input';
 import { ClientError } from './client-error';
 import type { RunAccess } from './run-access';
 import { attempt, attemptEach } from './run-access';
 import type { RunHandle } from './run-handle';
-import type { ClientRequest, StartOptions } from './start-run';
+import type { StartOptions } from './start-run';
 
 /** What a thread needs of its client. */
 export interface ThreadClient {
@@ -48,11 +48,13 @@ export class Thread {
    */
   start<Agent extends AgentType>(
     agent: Agent,
-    options: ClientRequest<Agent> & Pick<StartOptions, 'taskQueue'>,
+    options: Omit<AgentRequest<Agent>, 'goal' | 'message' | 'attachments'> &
+      Pick<StartOptions, 'goal' | 'message' | 'taskQueue'>,
   ): Promise<RunHandle<OutputOf<Agent, 'output'>>>;
   start<Agent extends AgentType = AgentType>(
     agent: Agent['name'],
-    options: ClientRequest<Agent> & Pick<StartOptions, 'taskQueue'>,
+    options: Omit<AgentRequest<Agent>, 'goal' | 'message' | 'attachments'> &
+      Pick<StartOptions, 'goal' | 'message' | 'taskQueue'>,
   ): Promise<RunHandle<OutputOf<Agent, 'input'>>>;
   async start(agent: AgentType | string, options: Options): Promise<RunHandle<never>> {
     const last = await this.lastNumber();

@@ -1,4 +1,7 @@
 /** Images and files of goals, messages and answers in whole runs: by reference, to each wire, and past a model that takes none. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../activities/index';
@@ -6,6 +9,7 @@ import { presetProvider } from '../../activities/providers/presets';
 import { AgentClient } from '../../client/agent-client';
 import type { RunHandle } from '../../client/index';
 import { fault, reply } from '../../testing/emulator/script';
+import { runCommandLine } from '../../workers/cli/command-line';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, otherModel, startAgentWorld, testModel } from '../support/agent-world';
@@ -251,4 +255,54 @@ test('a fork says an image, and a thread of runs keeps the one before; another s
     stranger.fork(first.runId, 1, { message: [{ type: 'image', data: other }] }),
   ).rejects.toThrow(/lives in store .* Connect with the run's store\. Nothing was started\./);
   await elsewhere.dispose();
+});
+
+test('the command line sends files, shows them, and refuses what is none', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'holdfast-files-'));
+  await writeFile(path.join(directory, 'photo.png'), photo);
+  await writeFile(path.join(directory, 'notes.md'), '# pay by May');
+  await writeFile(path.join(directory, 'archive.zip'), 'PK\x03\x04\0\0\0\0');
+  const { server, stored, taskQueue } = world;
+  const variables = {
+    TEMPORAL_ADDRESS: server.address,
+    TEMPORAL_NAMESPACE: server.namespace,
+    HOLDFAST_TASK_QUEUE: taskQueue,
+    HOLDFAST_STORE: stored.url,
+  };
+  const holdfast = async (...args: readonly string[]) => {
+    const said: string[] = [];
+    const output = {
+      isTerminal: false,
+      hasColors: false,
+      columns: () => 200,
+      write: (text: string) => said.push(text),
+      note: (line: string) => said.push(line),
+    };
+    const code = await runCommandLine(args, output, { variables, directory });
+    return { code, said: said.join('\n') };
+  };
+  world.emulator.script([reply.text('A gray picture.')]);
+  const runId = `files-${process.pid}`;
+  const files = ['--file', 'photo.png', '--file', 'notes.md'];
+  expect(
+    await holdfast('run', 'Look.', '--agent', 'mixed', ...files, '--id', runId, '--detach'),
+  ).toMatchObject({ code: 0 });
+  expect(await client.run(runId).result()).toMatchObject({ status: 'completed' });
+  const body = JSON.stringify(world.emulator.requests.at(-1)?.body);
+  expect(body).toContain(base64(photo));
+  expect(body).toContain('# pay by May');
+  const { said } = await holdfast('transcript', runId);
+  expect(said).toContain(`(image, photo.png, image/png, ${photo.length} bytes, ref `);
+
+  expect(await holdfast('message', runId, 'x', '--file', 'lost.png')).toMatchObject({
+    code: 2,
+    said: expect.stringMatching(/lost\.png cannot be read.*\(--file PATH\)/) as string,
+  });
+  expect(
+    await holdfast('answer', runId, 'x', '--question', 'q', '--file', 'archive.zip'),
+  ).toMatchObject({
+    code: 2,
+    said: expect.stringMatching(/"archive\.zip" cannot be used: it is neither a PDF/) as string,
+  });
+  await rm(directory, { recursive: true });
 });

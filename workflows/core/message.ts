@@ -141,7 +141,7 @@ export type Attachment =
   Omit<ImageBlock, 'removed' | 'data'> | Omit<FileBlock, 'removed' | 'data'> | TextFile;
 
 /** What a person says: a text, and what it names. */
-export interface SaidWithMedia {
+interface SaidWithMedia {
   /** Holds the `attachmentLabel` of each attachment, in their order, where it belongs. */
   readonly text: string;
   readonly attachments: readonly Attachment[];
