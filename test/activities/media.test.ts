@@ -176,6 +176,13 @@ test.each<[string, AgentDefinition, readonly MediaPart[], RegExp]>([
   expect(emulator.requests).toHaveLength(length);
 });
 
+test('a route that takes something unknown is refused when the worker starts', () => {
+  const route = { media: ['video'] };
+  expect(() => activitiesOf(worker('anthropic', 'claude-sonnet-5', route))).toThrow(
+    /Agent "worker": chain\.0\.media\.0: give 'image' or 'pdf'/,
+  );
+});
+
 test.each<[string, unknown, RegExp]>([
   [
     'another store',

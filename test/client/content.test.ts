@@ -1,4 +1,5 @@
 /** Wrong use of images and files: refused before anything is stored or sent, with the thing, the value and the remedy. */
+import { runAgent } from '../../workflows/run-agent';
 import { AgentClient } from '../../client/agent-client';
 import { problemOfContent, storedContent } from '../../client/content';
 import { checkStart } from '../../client/start-run';
@@ -117,6 +118,7 @@ test('types: what is no content does not compile', () => {
     () => client.start(agent, { goal: [{ type: 'image', data: photo }] }),
     () => client.run('r').addMessage([{ type: 'text', text: 'x' }]),
     () => client.run('r').answer('q', [{ type: 'file', data: photo, name: 'a.pdf' }]),
+    async () => runAgent('a', await client.upload([{ type: 'image', data: photo }])),
     // @ts-expect-error a part has no address
     () => client.start(agent, { goal: [{ type: 'image', url: 'https://x' }] }),
     // @ts-expect-error an image has data
@@ -126,5 +128,5 @@ test('types: what is no content does not compile', () => {
     // @ts-expect-error only the runtime names what is stored
     () => client.start(agent, { goal: 'x', attachments: [] }),
   ];
-  expect(calls).toHaveLength(7);
+  expect(calls).toHaveLength(8);
 });
