@@ -17,8 +17,9 @@ let keptBytes = 0;
 
 function keep(message: Message, loaded: Loaded): void {
   if (loaded.bytes > mostKeptBytes) return;
+  // Another request may have loaded the same message meanwhile.
+  keptBytes += loaded.bytes - (kept.get(message)?.bytes ?? 0);
   kept.set(message, loaded);
-  keptBytes += loaded.bytes;
   for (const [oldest, { bytes }] of kept) {
     if (keptBytes <= mostKeptBytes) return;
     kept.delete(oldest);

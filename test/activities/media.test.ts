@@ -3,6 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { strippedMessage } from '../../activities/context/stripped-messages';
 import { createActivities } from '../../activities/index';
+import { withMediaData } from '../../activities/model-call/loaded-media';
 import { appendPending } from '../../activities/model-call/pending-results';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { presetProvider } from '../../activities/providers/presets';
@@ -329,4 +330,30 @@ test('what somebody names in a message, and the store does not have, becomes a t
   });
   const last = (await stored.store.loadTranscript(after)).at(-1);
   expect(JSON.stringify(last)).toContain('The runtime has no bytes of image 1: image/png');
+});
+
+test('bytes are read once for the requests of a run, and forgotten within a bound', async () => {
+  const { ref } = await stored.store.putMedia({ type: 'image', data: photo });
+  // What they say of their size counts; three of these are more than a worker keeps.
+  const shown = (name: string): Message => ({
+    role: 'user',
+    blocks: [
+      { type: 'image', mediaType: 'image/png', ref, name, bytes: 30_000_000, width: 1, height: 1 },
+    ],
+  });
+  const [first, second] = [shown('first'), shown('second')];
+  let reads = 0;
+  const store = {
+    getBlob: (hash: string) => {
+      reads += 1;
+      return stored.store.getBlob(hash);
+    },
+  };
+  const [loaded] = await withMediaData(store, [first]);
+  expect(JSON.stringify(loaded)).toContain(photo.toString('base64'));
+  expect((await withMediaData(store, [first]))[0]).toBe(loaded);
+  expect(reads).toBe(1);
+  await withMediaData(store, [second, first]);
+  expect(reads).toBe(3);
+  expect(JSON.stringify(first)).not.toContain('data');
 });
