@@ -7,7 +7,6 @@ import { ClientError, reasonOf } from '../../client/client-error';
 import type { Content, ContentPart, MediaStore } from '../../workflows/core/attachments';
 import type { CommandContext, Surroundings } from './command-context';
 import { withClient } from './command-context';
-import { withStore } from './environment-store';
 
 async function partOf(directory: string, file: string): Promise<ContentPart> {
   try {
@@ -34,12 +33,15 @@ export async function withFiles(
 }
 
 /** Does the work with the store of the environment if there are files to store, else without one. */
-export function withMediaStore<Result>(
+export async function withMediaStore<Result>(
   context: Surroundings,
   files: readonly string[] | undefined,
   work: (store: MediaStore | undefined) => Promise<Result>,
 ): Promise<Result> {
-  return files === undefined ? work(undefined) : withStore(context, work);
+  if (files === undefined) return work(undefined);
+  // Most commands send no file, and need no store (ADR 0029).
+  const { withStore } = await import('./environment-store.ts');
+  return withStore(context, work);
 }
 
 /** Connects, and sends a text with files. */
