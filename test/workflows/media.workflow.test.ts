@@ -40,15 +40,23 @@ const agents = Object.entries(wires).map(([provider, model]) =>
     limits,
   }),
 );
-const mixed = defineAgent({
-  name: 'mixed',
+const plain = defineAgent({
+  name: 'plain',
+  instructions: 'You look.',
+  chain: [{ provider: 'anthropic', model: testModel }],
+  tools: [camera],
+  limits,
+});
+/** Its first route rests after its failures, and that of the other agents does not. */
+const failing = defineAgent({
+  name: 'failing',
   instructions: 'You look.',
   chain: [
-    { provider: 'anthropic', model: testModel },
+    { provider: 'anthropic', model: 'claude-sonnet-4-5' },
     { provider: 'deepseek', model: 'deepseek-chat' },
   ],
   tools: [camera],
-  limits,
+  limits: { streamRetries: 0, streamRetryBaseMs: 1 },
 });
 const reader = defineAgent({
   name: 'reader',
@@ -62,7 +70,7 @@ const reader = defineAgent({
 let world: AgentWorld;
 let client: AgentClient;
 beforeAll(async () => {
-  world = await startAgentWorld([...agents, mixed, reader], {
+  world = await startAgentWorld([...agents, plain, failing, reader], {
     providers: (emulator) => [
       presetProvider('deepseek', { apiKey: 'test-key', baseUrl: emulator.baseUrl('chat') }),
     ],
@@ -160,18 +168,15 @@ test.each(Object.keys(wires))(
 test('failover to a model of text leaves a note in the request, and says so once in the timeline', async () => {
   world.emulator.script([
     fault.http(529),
-    fault.http(529),
-    fault.http(529),
     reply.toolCalls([{ name: 'camera', input: {} }]),
     reply.toolCalls([{ name: 'camera', input: {} }]),
     reply.text('I cannot see it.'),
   ]);
-  const run = await client.start(mixed, {
+  const run = await client.start(failing, {
     goal: [
       { type: 'image', data: photo, name: 'photo.png' },
       { type: 'text', text: 'What is it?' },
     ],
-    limits: { streamRetryBaseMs: 10 },
   });
   expect(await run.result()).toMatchObject({ status: 'completed' });
   expect(world.emulator.refusals).toEqual([]);
@@ -193,7 +198,10 @@ test('what no model of the agent takes is refused: at the start, as a message, a
   const { length } = world.emulator.requests;
   const image = [{ type: 'image', data: photo, name: 'a.png' }] as const;
   const refused = await client.start(reader, { goal: image });
-  expect(await refused.result()).toMatchObject({ status: 'failed', reason: 'infra' });
+  expect(await refused.result()).toMatchObject({
+    status: 'failed',
+    failure: { code: 'config_invalid' },
+  });
   expect(JSON.stringify(await refused.result())).toContain('no model of this agent takes images');
   expect(world.emulator.requests).toHaveLength(length);
 
@@ -229,7 +237,7 @@ test('what no model of the agent takes is refused: at the start, as a message, a
 
 test('a fork says an image, and a thread of runs keeps the one before; another store is refused', async () => {
   world.emulator.script([reply.text('A gray picture.')]);
-  const first = await client.start(mixed, {
+  const first = await client.start(plain, {
     goal: [
       { type: 'text', text: 'What is it?' },
       { type: 'image', data: photo },
@@ -285,7 +293,7 @@ test('the command line sends files, shows them, and refuses what is none', async
   const runId = `files-${process.pid}`;
   const files = ['--file', 'photo.png', '--file', 'notes.md'];
   expect(
-    await holdfast('run', 'Look.', '--agent', 'mixed', ...files, '--id', runId, '--detach'),
+    await holdfast('run', 'Look.', '--agent', 'plain', ...files, '--id', runId, '--detach'),
   ).toMatchObject({ code: 0 });
   expect(await client.run(runId).result()).toMatchObject({ status: 'completed' });
   const body = JSON.stringify(world.emulator.requests.at(-1)?.body);
