@@ -40,7 +40,18 @@ const byVendor: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
-/** Of vendors and servers that the table does not have: as most of their models of today, and no documents. */
+/** Whose model a gateway or a host serves, by the model's name. */
+const makers: readonly (readonly [model: RegExp, vendor: string])[] = [
+  [/claude/, 'anthropic'],
+  [/^(?:ft:)?(?:gpt-|chatgpt|o\d)/, 'openai'],
+  [/gemini/, 'gemini'],
+  [/deepseek/, 'deepseek'],
+  [/qwen|qvq/, 'qwen'],
+  [/(?:mi|code|dev|math)stral|mixtral/, 'mistral'],
+  [/kimi|moonshot/, 'kimi'],
+];
+
+/** Of models that nobody in the table makes: as most of today, and no documents. */
 const unknown: Kinds = images;
 
 /** OpenRouter names models `vendor/model`; other routers and hosts do so too. */
@@ -55,6 +66,10 @@ export function mediaOfModel(vendor: string, model: string): Kinds {
   const [, prefix = '', bare = ''] = /^([\w.-]{1,60})\/(.{1,200})$/.exec(model) ?? [];
   const maker = vendorNames[prefix] ?? prefix;
   if (prefix !== '' && Object.hasOwn(byVendor, maker)) return mediaOfModel(maker, bare);
-  const rows = Object.hasOwn(byVendor, vendor) ? byVendor[vendor] : undefined;
-  return rows?.find(([name]) => name.test(model.toLowerCase()))?.[1] ?? unknown;
+  const name = model.toLowerCase();
+  const known = Object.hasOwn(byVendor, vendor)
+    ? vendor
+    : makers.find(([pattern]) => pattern.test(name))?.[1];
+  const rows = known === undefined ? [] : (byVendor[known] ?? []);
+  return rows.find(([pattern]) => pattern.test(name))?.[1] ?? unknown;
 }

@@ -28,6 +28,11 @@ test.each([
   ['openrouter', 'deepseek/deepseek-chat', ''],
   ['openrouter', 'somebody/else', 'image'],
   ['ollama', 'llama3.2-vision', 'image'],
+  ['ollama', 'qwen2.5-coder:7b', ''],
+  ['ollama', 'gpt-oss:20b', ''],
+  ['our-gateway', 'gpt-5', 'image pdf'],
+  ['our-gateway', 'eu.claude-sonnet-4-5', 'image pdf'],
+  ['vllm', 'mistral-small-3.2', 'image'],
   ['toString', 'x', 'image'],
 ])('%s %s takes: %s', (vendor, model, kinds) => {
   expect(mediaOfModel(vendor, model).join(' ')).toBe(kinds);
