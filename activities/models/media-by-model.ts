@@ -61,15 +61,18 @@ const vendorNames: Readonly<Record<string, string>> = {
   moonshotai: 'kimi',
 };
 
+/** Whose rows count: the vendor's own, or those of the model's maker. */
+function vendorOf(vendor: string, name: string): string | undefined {
+  if (Object.hasOwn(byVendor, vendor)) return vendor;
+  return makers.find(([pattern]) => pattern.test(name))?.[1];
+}
+
 /** What a model takes beside text. */
 export function mediaOfModel(vendor: string, model: string): Kinds {
   const [, prefix = '', bare = ''] = /^([\w.-]{1,60})\/(.{1,200})$/.exec(model) ?? [];
   const maker = vendorNames[prefix] ?? prefix;
   if (prefix !== '' && Object.hasOwn(byVendor, maker)) return mediaOfModel(maker, bare);
   const name = model.toLowerCase();
-  const known = Object.hasOwn(byVendor, vendor)
-    ? vendor
-    : makers.find(([pattern]) => pattern.test(name))?.[1];
-  const rows = known === undefined ? [] : (byVendor[known] ?? []);
+  const rows = byVendor[vendorOf(vendor, name) ?? ''] ?? [];
   return rows.find(([pattern]) => pattern.test(name))?.[1] ?? unknown;
 }

@@ -158,11 +158,7 @@ function* fieldRules(body: JsonObject): Refusals {
   }
 }
 
-function* contentRules(
-  message: JsonObject,
-  index: number,
-  context: ValidationContext,
-): Refusals {
+function* contentRules(message: JsonObject, index: number, context: ValidationContext): Refusals {
   const { role, content, tool_calls: calls, refusal: refused } = message;
   const isSilent = role === 'assistant' && (calls !== undefined || typeof refused === 'string');
   if ((content === null || content === undefined) && !isSilent) {
