@@ -95,6 +95,16 @@ test.each<[string, MediaPart, RegExp]>([
   expect('problem' in checked && checked.problem).toMatch(problem);
 });
 
+test('base64 of 16 MB is read as well as a short one', () => {
+  const large = Buffer.concat([png, Buffer.alloc(12_000_000, 7)]);
+  for (let again = 0; again < 3; again += 1)
+    expect(checkMedia({ type: 'image', data: large.toString('base64') })).toMatchObject({
+      facts: { bytes: large.length },
+    });
+  const broken = `${large.toString('base64')}!`;
+  expect(checkMedia({ type: 'image', data: broken })).toHaveProperty('problem');
+});
+
 test('a store keeps the bytes once, and says which part it refuses', async () => {
   const stored = await temporaryStore();
   const { store } = stored;

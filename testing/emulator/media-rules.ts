@@ -12,7 +12,9 @@ export const imageMediaTypes: readonly string[] = signatures.map(([mediaType]) =
 
 /** True for proper base64 with padding and nothing else. */
 export function isBase64(data: string): boolean {
-  return data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
+  return (
+    data !== '' && data.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(data.replace(/={1,2}$/, ''))
+  );
 }
 
 /** The media type by the image's first bytes; undefined if they are not an image. */
