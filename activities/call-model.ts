@@ -23,8 +23,10 @@ import { checkRequest, outputRoom, measureParts } from './context/request-check'
 import { judgeUsage, promptTokensOf } from './model-call/judged-usage';
 import type { LiveTextPlace } from './model-call/live-text';
 import { LiveText } from './model-call/live-text';
+import { withMediaData } from './model-call/loaded-media';
 import { appendPending } from './model-call/pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
+import { mediaLeftOut, sendableMedia } from './providers/request/sendable-media';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
 import { takeReply } from './model-call/reply-intake';
 import type { Attempting, MeasuredRequest, OpenRoute } from './model-call/route-attempt';
@@ -112,6 +114,7 @@ function requestOf(
     system: config.system,
     messages,
     ...enforced,
+    ...defined({ media: route.media }),
     cacheKey: `holdfast-${input.idPrefix}`,
     maxOutputTokens: input.maxOutputTokens ?? route.maxOutputTokens,
     ...defined({ note, settings: route.settings, thoughts: input.thoughts }),
@@ -163,6 +166,29 @@ function healedRetries({ memory }: Attempting): Pick<CallModelResult, 'healedRet
   return memory.failures.length === 0 ? {} : { healedRetries: memory.failures };
 }
 
+/** Images and documents named in an event: the first ones, since it stays in history. */
+const namedMedia = 5;
+
+/** What of the conversation's media the model did not get; nothing where it got all. */
+function leftOut(
+  request: ModelRequest,
+  { wire = 'anthropic' }: Pick<Provider, 'wire'>,
+): Pick<CallModelResult, 'mediaLeftOut'> {
+  const all = mediaLeftOut(request, wire);
+  if (all.length === 0) return {};
+  const more = all.length > namedMedia ? [`${all.length - namedMedia} more`] : [];
+  return { mediaLeftOut: [...all.slice(0, namedMedia), ...more] };
+}
+
+/** The messages as they go out: with the bytes of their images and documents. */
+function sentMessages(
+  store: Store,
+  request: ModelRequest,
+  { wire = 'anthropic' }: Pick<Provider, 'wire'>,
+): Promise<ModelRequest['messages']> {
+  return withMediaData(store, sendableMedia(request, wire));
+}
+
 async function callRoute(
   deps: ActivityDeps,
   input: CallModelInput,
@@ -192,10 +218,9 @@ async function callRoute(
   }
   await deps.learning?.record(store, config, messages, input.endedErrors ?? []);
   const take = async (reply: ModelReply): Promise<SentReply> => {
-    const { vendor } = provider;
     const requireCall = config.completion === 'tool';
     const form = { isTextProtocol, requireCall, hasForm: config.answer !== undefined };
-    const arrival = { reply, headBefore, vendor, ...form, maxOutputTokens };
+    const arrival = { reply, headBefore, vendor: provider.vendor, ...form, maxOutputTokens };
     const taken = await takeReply(batch, definition, input, arrival);
     await batch.commit();
     const { usage } = judgeUsage(reply, { measure, price: route.price, maxOutputTokens });
@@ -208,12 +233,17 @@ async function callRoute(
       ...defined({ measure: parts }),
       ...(definition.outputs.size > 0 ? { offersReadOutput: true } : {}),
       ...healedRetries(attempting),
+      ...leftOut(asked, provider),
     };
     return sentReply(whole, input);
   };
   const parked = await parkedReply(store, attempting.memory);
   if (parked !== undefined) return take(parked);
-  const request = { ...asked, maxOutputTokens };
+  const request = {
+    ...asked,
+    messages: await sentMessages(store, asked, provider),
+    maxOutputTokens,
+  };
   const holder = `${input.idPrefix}/${input.iteration}`;
   return onRoute(deps, { ...input, store, definition, holder }, async (open) => {
     const measured = {

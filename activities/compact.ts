@@ -8,6 +8,7 @@ import { fitsBounds, scaledMeasure } from '../workflows/core/context/measure';
 import { hashesIn } from '../workflows/core/context/content-references';
 import type { Head, Message } from '../workflows/core/message';
 import type { CompactInput, CompactResult } from '../workflows/core/context/ports';
+import { readOutputTool } from '../workflows/core/tools/ports';
 import type { InfraError } from '../workflows/core/failure';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { defined } from '../workflows/core/json';
@@ -17,6 +18,7 @@ import { appendPending } from './model-call/pending-results';
 import type { Attempting } from './model-call/route-attempt';
 import { providerOf, routeOf, tooManyLost, withAttempts } from './model-call/route-attempt';
 import type { Store } from './stores/store';
+import { mediaOf } from './providers/request/sendable-media';
 import { storedOutputs } from './tool-call/stored-outputs';
 import { measureCall } from './measure/call-measure';
 import type { ContextSummary } from './context/context-summary';
@@ -114,6 +116,7 @@ async function measure(
       tools,
       messages,
       maxOutputTokens: route.maxOutputTokens,
+      ...defined({ media: route.media }),
     },
     route: routeName(route),
     provider,
@@ -221,7 +224,8 @@ async function summarized(work: Work): Promise<Summarized> {
   const fromModel = await modelPartOf(work, old, whole);
   if ('kind' in fromModel) return { failure: fromModel };
   const decisions = [...proven.decisions, ...fromModel.decisions];
-  const latest = { ...proven, ...fromModel, decisions };
+  const facts = [...mediaFacts(work, old), ...fromModel.facts];
+  const latest = { ...proven, ...fromModel, decisions, facts };
   const summary = mergeSummaries(await earlierSummaries(store, old), latest);
   const start = tailStart(messages, config.keptTail);
   const between = await withRefs(store, (refOf) =>
@@ -238,6 +242,21 @@ const charactersPerToken = 3;
 /** Longest summary in characters (ADR 0024). */
 const mostSummaryChars = 24_000;
 
+/** Images and documents that a summary names, the newest. */
+const namedMedia = 20;
+
+/** How the model sees the images and documents of summarized messages again. */
+function mediaFacts({ definition }: Work, old: readonly Message[]): readonly string[] {
+  if (!definition.config.tools.some(({ name }) => name === readOutputTool)) return [];
+  return old
+    .flatMap(mediaOf)
+    .slice(-namedMedia)
+    .map(({ type, name, mediaType, ref }) => {
+      const what = type === 'image' ? 'An image' : 'A document';
+      return `${what} was given (${name ?? mediaType}): ${readOutputTool}, ref "${ref}"`;
+    });
+}
+
 async function summaryMessage(
   { store, input, messages }: Work,
   summary: ContextSummary,
@@ -246,7 +265,8 @@ async function summaryMessage(
   const room = Math.floor(input.bounds.compactTokens * summaryShare * charactersPerToken);
   const text = renderSummary(summary, Math.max(1_000, Math.min(mostSummaryChars, room)), ref);
   // Of what models and tools said in it, only what the conversation could read before.
-  const known = storedOutputs(messages);
+  const media = messages.flatMap(mediaOf).map(({ ref: shown }) => shown);
+  const known = new Set([...storedOutputs(messages).keys(), ...media]);
   const named = hashesIn(text).filter((hash) => known.has(hash));
   const refs = [ref, ...(summary.goalRef === undefined ? [] : [summary.goalRef]), ...named];
   return { role: 'user', summary: ref, refs, blocks: [{ type: 'text', text }] };

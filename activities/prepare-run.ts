@@ -7,6 +7,8 @@ import type { AgentSnapshot, PrepareRunInput, PrepareRunResult } from '../workfl
 import type { ToolPolicy } from '../workflows/core/tools/ports';
 import type { Allowance, CallSpend } from '../workflows/core/budget/spend';
 import { usdOf } from '../workflows/core/budget/spend';
+import type { Said } from '../workflows/core/message';
+import { said } from '../workflows/core/attachments';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
@@ -18,8 +20,9 @@ import { guardrailPolicies, guardrailsOf } from './definitions/guardrail';
 import { countAllTokens } from './measure/count-tokens';
 import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
+import { checkAttachments } from './definitions/check-attachments';
+import { saidBlocks } from './model-call/said-blocks';
 import { appendPending } from './model-call/pending-results';
-import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { defined, without } from '../workflows/core/json';
 import { runConfigJson } from './definitions/run-config';
 import { storeRunFacts } from './definitions/run-facts';
@@ -110,6 +113,17 @@ async function goalOf(store: Store, { goal, parent }: PrepareRunInput): Promise<
   });
 }
 
+/** The goal, whose images and files the agent's models take. */
+async function checkedGoal(
+  { catalog }: ActivityDeps,
+  store: Store,
+  agent: ResolvedAgent,
+  input: PrepareRunInput,
+): Promise<string> {
+  await checkAttachments(store, agent, catalog.providers, input.attachments);
+  return checkGoal(await goalOf(store, input));
+}
+
 function checkGoal(goal: string): string {
   if (goal.trim() === '') throw configInvalid('The goal is empty. Say what the agent is to do.');
   if (goal.length <= personTextChars) return goal;
@@ -163,14 +177,14 @@ const continueText = '(The agent runtime asks you to continue.)';
 /** How the transcript continues; undefined if it ends with something to answer. */
 async function nextText(
   store: Store,
-  { goal, head, message }: PrepareRunInput,
-): Promise<string | undefined> {
-  if (head === undefined || message === undefined) return goal;
+  { goal, head, message, attachments }: PrepareRunInput,
+): Promise<Said | undefined> {
+  if (head === undefined || message === undefined) return said(goal, attachments);
   if (message.length > personTextChars)
     throw configInvalid(
       `The message has ${message.length} characters; at most ${personTextChars} are allowed.`,
     );
-  if (message.trim() !== '') return message;
+  if (message.trim() !== '') return said(message, attachments);
   const last = (await store.loadTranscript(head)).at(-1);
   const hasOpenCalls =
     last?.role === 'assistant' && last.blocks.some(({ type }) => type === 'tool-call');
@@ -200,7 +214,7 @@ async function firstHead(store: Store, given: PrepareRunInput): Promise<Head> {
   const text = await nextText(store, input);
   if (text === undefined && input.head !== undefined) return input.head;
   return store.appendNode(input.head, [
-    { role: 'user', blocks: [{ type: 'text', text: stripHidden(text ?? input.goal) }] },
+    { role: 'user', ...(await saidBlocks(store, text ?? input.goal)) },
   ]);
 }
 
@@ -263,7 +277,7 @@ export async function prepareRun(
   checkRepeatEffects(deps, [...starter.policies, ...agent.policies], input);
   const limits = checkedForRun(() => limitsOf(starter, input));
   const budget = checkedForRun(() => budgetOf(deps, starter, input));
-  const goal = checkGoal(await goalOf(store, input));
+  const goal = await checkedGoal(deps, store, agent, input);
   const workspace = await checkWorkspace(input.workspace);
   const tenant = tenantOf(input);
   const { own: context, ofRun } = await givenContext(deps, starter, agent, input);

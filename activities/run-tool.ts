@@ -1,5 +1,6 @@
 /** The activity `runTool`: at most the effect that the tool declares, whatever dies in between. */
 import { Context, log } from '@temporalio/activity';
+import type { Attachment } from '../workflows/core/message';
 import { toToolResponse } from '../workflows/core/errors/tool-response';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
@@ -36,8 +37,9 @@ import type { AttemptSigns, Marked } from './tool-call/ownership';
 import { inThisTurn, lostOwnership, requireCounted, startingOwned } from './tool-call/ownership';
 import type { ExecutionPlace, FinishedExecution } from './tool-call/tool-execution';
 import { toolFailure } from './tool-call/tool-execution';
-import type { ShownOutput } from './tool-call/tool-output';
+import type { GivenOutput, ShownOutput } from './tool-call/tool-output';
 import { showOutput } from './tool-call/tool-output';
+import { keepMedia } from './media/check-media';
 import { findingsOf } from './tool-call/findings';
 import { problemOfApproval } from './tool-call/signed-approval';
 import { inputOf, refusedInputHint, requireTool, runContextOf } from './tool-call/tool-of-run';
@@ -81,6 +83,14 @@ function errorOf(
   return { error, ...(isOutcomeUnknown === true ? { isOutcomeUnknown } : {}) };
 }
 
+/** Stores the images and documents of an output; undefined if it has none. */
+function keptMedia(
+  store: Pick<Store, 'putBlob'>,
+  media: GivenOutput['media'],
+): Promise<readonly Attachment[]> | undefined {
+  return media && Promise.all(media.map((each) => keepMedia(store, each)));
+}
+
 async function resultOf(
   place: ResultPlace,
   execution: FinishedExecution,
@@ -90,9 +100,9 @@ async function resultOf(
   const isError = execution.type === 'error';
   const { content, blob, bytes, plain, whole } = await contentOf(place, store, execution);
   const findings = isError ? undefined : findingsOf(whole, execution.text, place.workspace);
-  const images = isError ? undefined : execution.images;
+  const media = isError ? undefined : await keptMedia(store, execution.media);
   return {
-    result: await store.putBlob(canonicalJson({ content, isError, ...defined({ blob, images }) })),
+    result: await store.putBlob(canonicalJson({ content, isError, ...defined({ blob, media }) })),
     preview: boundText(plain, previewChars),
     bytes,
     ...defined({ findings }),
@@ -110,7 +120,8 @@ function inlineResult(
   const isError = execution.type === 'error';
   const plain = isError
     ? execution.error.message
-    : boundBytes(sanitizeText(execution.text, { maxChars: inlineChars, ...paths }), inlineBytes);
+    : boundBytes(sanitizeText(execution.text, { maxChars: inlineChars, ...paths }), inlineBytes) +
+      (execution.media === undefined ? '' : `\n${mediaNotKept}`);
   return {
     text: isError
       ? toToolResponse(execution.error)
@@ -121,6 +132,10 @@ function inlineResult(
     ...errorOf(execution),
   };
 }
+
+/** The text of the result says that they follow. */
+const mediaNotKept =
+  '[The images and documents of this result could not be stored, so they do not follow.]';
 
 /** Characters of a result that is passed inline because the store is down. */
 const inlineChars = 8_000;

@@ -8,20 +8,22 @@ import type {
 } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { defaultTaskQueue } from '../workflows/contract';
+import type { Content } from '../workflows/core/attachments';
+import type { RunRequest } from '../workflows/core/run/ports';
 import { approvalKeyFrom } from './approval-key';
-import { check, runIdSchema, storeSchema } from './check-input';
+import { check, personContentSchema, runIdSchema, storeSchema } from './check-input';
+import { storedContent } from './content';
 import type { RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
 import { continuedStart, forkStart } from './fork-run';
-import type { RunAccess } from './run-access';
+import type { ClientStore, RunAccess } from './run-access';
 import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
-import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import type { AgentRequest, AgentType, OutputOf } from '../workflows/core/typed-agent';
 import { checkSchedule, scheduleRuns } from './schedule-runs';
-import type { AgentStart, StartOptions } from './start-run';
-import { checkStart, startOptionsOf, startRun } from './start-run';
+import type { AgentStart, StartOptions, StoredStart } from './start-run';
+import { checkStart, startOptionsOf, startRun, storedStart } from './start-run';
 import { Thread } from './thread';
 import { KnownAgents } from './known-agents';
 import { checkSdk } from './sdk-check';
@@ -39,8 +41,6 @@ export interface ConnectOptions {
   readonly dataConverter?: DataConverter;
   /** Milliseconds that the server may take to answer. Default 10,000. */
   readonly connectTimeoutMs?: number;
-  /** The store of the workers, from `openStore`: only `events` with `text` reads it. The caller closes it. */
-  readonly store?: LiveTextSource;
   /** Task queue of the workers. Default `holdfast`. */
   readonly taskQueue?: string;
   /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
@@ -50,6 +50,11 @@ export interface ConnectOptions {
    * `approvers`. Keep it where no worker and no program of an agent can read it.
    */
   readonly approvalKey?: string;
+  /**
+   * The workers' store (`await openStore(url)`), for images and files, which never travel through Temporal, and for `events` with
+   * `text`. Without it, only text can be sent. Whoever opened it closes it.
+   */
+  readonly store?: ClientStore;
 }
 
 /**
@@ -103,12 +108,19 @@ export class AgentClient {
           ? first
           : startOptionsOf<Output>(first, { goal: '', ...second });
       const { continueFrom, output } = options;
+      checkStart(options);
+      await this.checkAgent(options);
+      const { agent } = options;
+      const stored: StoredStart = {
+        goal: '',
+        ...(await storedStart(this.options.store, options)),
+        agent,
+      };
       const earlier = continueFrom === undefined ? undefined : this.accessTo(continueFrom);
-      const start: StartOptions =
+      const start: StoredStart =
         earlier === undefined
-          ? options
-          : await attempt(earlier, () => continuedStart(earlier, options));
-      await this.checkAgent(start);
+          ? stored
+          : await attempt(earlier, () => continuedStart(earlier, stored));
       const runId = await startRun(this.client.workflow, start, this.options);
       return new RunHandle<Output>(this.accessTo(runId), output);
     });
@@ -129,7 +141,8 @@ export class AgentClient {
   ): Promise<RunHandle> {
     return this.explaining(async () => {
       const access = this.accessTo(runId);
-      const start = await attempt(access, () => forkStart(access, iteration, options));
+      const stored = await storedStart(this.options.store, options);
+      const start = await attempt(access, () => forkStart(access, iteration, stored));
       return this.run(await startRun(this.client.workflow, start, this.options));
     });
   }
@@ -160,7 +173,12 @@ export class AgentClient {
       const start = startOptionsOf(agent, options);
       checkSchedule(start, schedule);
       await this.checkAgent(start);
-      return scheduleRuns(this.client.schedule, start, schedule, this.options);
+      const stored = {
+        goal: '',
+        ...(await storedStart(this.options.store, start)),
+        agent: start.agent,
+      };
+      return scheduleRuns(this.client.schedule, stored, schedule, this.options);
     });
   }
 
@@ -176,6 +194,22 @@ export class AgentClient {
       run: (runId) => this.run(runId),
       start: (agent, options) => this.start<never>(startOptionsOf<never>(agent, options)),
     });
+  }
+
+  /**
+   * Stores images and files for a run that workflow code starts: `runAgent('support', await client.upload([…]))`. Methods of the
+   * client that take content do it themselves.
+   *
+   * Errors: `invalid-input`; `unreachable` for a store that is down.
+   */
+  async upload(content: Content): Promise<Pick<RunRequest, 'goal' | 'attachments'>> {
+    check(personContentSchema, content);
+    const { text: goal, ...media } = await storedContent(
+      this.options.store,
+      content,
+      'Nothing was stored.',
+    );
+    return { goal, ...media };
   }
 
   /** A handle to the run with this id; asks nothing yet. */

@@ -1,15 +1,16 @@
 /** Checks everything that callers give, before anything is sent or spent. */
 import { z } from 'zod';
+import type { Content } from '../workflows/core/attachments';
 import type { JsonObject } from '../workflows/core/json';
-import type { LiveTextSource } from '../workflows/core/model-call/live-text';
+import type { ClientStore } from './run-access';
 import type { AgentType } from '../workflows/core/typed-agent';
 import {
   contextBytes,
   defaultLimits,
   editedInputChars,
-  personTextChars,
   tenantPattern,
 } from '../workflows/core/limits';
+import { problemOfContent } from './content';
 import { ClientError } from './client-error';
 
 /** Characters of a workflow id; Temporal takes 1,000 bytes, which 250 characters never pass. */
@@ -81,8 +82,8 @@ const context = z
   });
 
 /** A store as `openStore` returns it. */
-export const storeSchema = z.custom<LiveTextSource>(
-  (value) => typeof (value as Partial<LiveTextSource> | null)?.liveTexts?.watch === 'function',
+export const storeSchema = z.custom<ClientStore>(
+  (value) => typeof (value as Partial<ClientStore> | null)?.putMedia === 'function',
   {
     error: ({ input }) =>
       `\`store\` is ${typeof input === 'string' ? JSON.stringify(input.replace(/\/\/[^@/\s]*@/, '//***@').slice(0, 80)) : typeof input}, which is no open store; give what \`await openStore(url)\` returns`,
@@ -97,14 +98,22 @@ export const threadIdSchema = z
       `The thread id ${JSON.stringify(String(input).slice(0, 220))} must be 1 to 200 letters, digits, "_", "-", ".", "@" and "/"`,
   });
 
+/** What a person says; the words of a problem are those of `problemOfContent`. */
+function contentSchema(what: string): z.ZodType<Content> {
+  return z.custom<Content>().superRefine((given, context) => {
+    const problem = problemOfContent(what, given);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+  });
+}
+
 const startFields = {
   agent: bounded('The agent', 100),
-  goal: bounded('The goal', personTextChars),
+  goal: contentSchema('The goal'),
   workspace: bounded('The workspace', nameChars).optional(),
   limits,
   budget,
   head: bounded('The head', 200).optional(),
-  message: z.string().max(personTextChars).optional(),
+  message: contentSchema('The message').or(z.literal('')).optional(),
   pendingResults: z.array(z.object({ toolCallId: z.string(), name: z.string() })).optional(),
   runtimeResults: z.array(z.object({ introduction: z.string() })).optional(),
   continueFrom: runIdSchema.optional(),
@@ -149,7 +158,7 @@ export const startSchema = z
 /** Why a person stops, escalates or rejects. */
 export const reasonSchema = bounded('The reason', reasonChars);
 /** A message or an answer of a person. */
-export const personTextSchema = bounded('The text', personTextChars);
+export const personContentSchema = contentSchema('The text');
 /** The id of an approval or a question. */
 export const itemIdSchema = bounded('The id', 200);
 /** The digest of an action. */

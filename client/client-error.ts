@@ -3,7 +3,7 @@ import { shortened } from '../workflows/core/shortened';
 
 /** What a caller can do something about. */
 export type ClientErrorCode =
-  /** Temporal does not answer at the address, or not in time. */
+  /** Temporal does not answer at the address, or not in time; or the client's store does not. */
   | 'unreachable'
   /** The caller gave something that cannot work; nothing was sent. */
   | 'invalid-input'

@@ -6,7 +6,8 @@ import { ClientError } from './client-error';
 import type { RunAccess } from './run-access';
 import { foldToEnd } from './history/read-history';
 import { statusOf } from './run-status';
-import type { StartOptions } from './start-run';
+import type { StoredStart } from './start-run';
+import { checkSameStore } from './start-run';
 import { transcriptPoint } from './history/transcript-point';
 import type { Origin, PendingResult, RuntimeResult } from '../workflows/core/tools/ports';
 
@@ -24,13 +25,14 @@ const iterationSchema = z
 export async function forkStart(
   access: RunAccess,
   iteration: number,
-  options: Partial<StartOptions>,
-): Promise<StartOptions> {
+  options: Partial<StoredStart>,
+): Promise<StoredStart> {
   const at = check(iterationSchema, iteration);
   const { head, storeId, request, origins, contextOf, actingAgent } = await transcriptPoint(
     access,
     at,
   );
+  if (options.attachments !== undefined) checkSameStore(options.storeId ?? '', storeId);
   const { goal, message = goal ?? '' } = options;
   // The forked run's initial results are in its transcript; its repeatEffects are not inherited.
   const { pendingResults: _read, runtimeResults: _too, repeatEffects: _its, ...earlier } = request;
@@ -39,6 +41,7 @@ export async function forkStart(
     context: _stored,
     contextOf: _older,
     actingAgent: _then,
+    attachments: _said,
     ...asked
   } = earlier;
   const begin = { goal: goal ?? request.goal, message, head, storeId, origins };
@@ -70,8 +73,8 @@ function withKnown(
  */
 export async function continuedStart(
   access: RunAccess,
-  options: StartOptions,
-): Promise<StartOptions> {
+  options: StoredStart,
+): Promise<StoredStart> {
   const { continueFrom: _run, ...rest } = options;
   const { status } = await statusOf(access);
   if (status === 'running' || status === 'waiting')
@@ -80,6 +83,7 @@ export async function continuedStart(
       `Run "${access.runId}" has not ended (${status}). Fork it (\`holdfast fork ${access.runId} --at N\`), or say it to the run itself (\`holdfast message\`).`,
     );
   const { head, storeId, request, origins, contextOf } = await transcriptPoint(access);
+  if (options.attachments !== undefined) checkSameStore(options.storeId ?? '', storeId);
   const { state } = await foldToEnd(access.client, access.runId);
   // Results of a run that ended before a model call could bring them into its transcript.
   const { pendingResults = [], runtimeResults } = state?.next ?? {};

@@ -4,6 +4,7 @@ export type { ConnectOptions } from './agent-client';
 export { ClientError } from './client-error';
 export { connect } from './connect';
 export type { RunSummary } from './list-runs';
+export type { Content } from '../workflows/core/attachments';
 export type { Actor } from './person-requests';
 export type { EventOptions } from './history/run-events';
 export { RunHandle } from './run-handle';

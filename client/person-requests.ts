@@ -1,6 +1,7 @@
 /** What people send to a run: signals at once, decisions and answers as updates that are bounded in time. */
 import type { MessageSignal, ReasonSignal, UpdateAccepted } from '../workflows/contract';
 import { signalNames, updateNames } from '../workflows/contract';
+import type { Content } from '../workflows/core/attachments';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { PendingItem } from '../workflows/core/view/pending';
@@ -10,10 +11,11 @@ import {
   digestSchema,
   editedInputSchema,
   itemIdSchema,
-  personTextSchema,
+  personContentSchema,
   reasonSchema,
 } from './check-input';
 import { signDecision } from './approval-key';
+import { contentForRun } from './content';
 import { ClientError } from './client-error';
 import { readRunKey } from './history/read-history';
 import type { RunAccess } from './run-access';
@@ -46,8 +48,9 @@ export async function sendReason(
 }
 
 /** Sends `addMessage`. */
-export async function sendMessage(access: RunAccess, text: string, by: Actor): Promise<void> {
-  await send(access, 'addMessage', { text: check(personTextSchema, text), ...actor(by) });
+export async function sendMessage(access: RunAccess, content: Content, by: Actor): Promise<void> {
+  const given = check(personContentSchema, content);
+  await send(access, 'addMessage', { ...(await contentForRun(access, given)), ...actor(by) });
 }
 
 function send(
@@ -100,14 +103,13 @@ async function signatureOf(
 export async function sendAnswer(
   access: RunAccess,
   questionId: string,
-  text: string,
+  content: Content,
   by: Actor,
 ): Promise<void> {
-  await update(access, updateNames.answer, {
-    questionId: check(itemIdSchema, questionId),
-    answer: check(personTextSchema, text),
-    ...actor(by),
-  });
+  const id = check(itemIdSchema, questionId);
+  const given = check(personContentSchema, content);
+  const { text: answer, ...media } = await contentForRun(access, given);
+  await update(access, updateNames.answer, { questionId: id, answer, ...media, ...actor(by) });
 }
 
 /** Digest of the action that waits, or that was decided on a moment ago: a second click is not an error. */

@@ -1,9 +1,13 @@
 /** What every request about one run needs: the client, the run, and how errors are reported. */
 import type { KeyObject } from 'node:crypto';
 import type { WorkflowClient } from '@temporalio/client';
+import type { MediaStore } from '../workflows/core/attachments';
 import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import { ClientError } from './client-error';
 import { asClientError, isNotFound } from './temporal-failure';
+
+/** What a client needs of a store: `openStore` opens one. */
+export type ClientStore = LiveTextSource & MediaStore;
 
 /** Access to one run. */
 export interface RunAccess {
@@ -11,8 +15,8 @@ export interface RunAccess {
   readonly address: string;
   /** Workflow id. */
   readonly runId: string;
-  /** Where the text of model calls is. */
-  readonly store?: LiveTextSource | undefined;
+  /** Takes the images and files of what people say, and has the text of model calls. */
+  readonly store?: ClientStore | undefined;
   /** Signs decisions on approvals. */
   readonly approvalKey?: KeyObject | undefined;
 }

@@ -1,5 +1,6 @@
 /** A handle of a run: its result, its timeline, and what people may do to it. */
 import type { z } from 'zod';
+import type { Content } from '../workflows/core/attachments';
 import type { JsonObject, JsonValue } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { RunOutcome } from '../workflows/core/run/outcome';
@@ -134,9 +135,13 @@ export class RunHandle<Output = JsonValue | undefined> {
     return attempt(this.access, () => cancelRun(this.access));
   }
 
-  /** Says something to the model; it reads it with its next call. */
-  addMessage(text: string, by: Actor = {}): Promise<void> {
-    return sendMessage(this.access, text, by);
+  /**
+   * Says something to the model, perhaps with images and files; it reads it with its next call.
+   *
+   * Errors: `invalid-input`; `refused` for an image or a document that no model of the run takes.
+   */
+  addMessage(content: Content, by: Actor = {}): Promise<void> {
+    return sendMessage(this.access, content, by);
   }
 
   /**
@@ -163,8 +168,8 @@ export class RunHandle<Output = JsonValue | undefined> {
     return decide(this.access, approvalId, { decision: 'reject', reason }, decider);
   }
 
-  /** Answers a waiting question. Errors: as `approve`. */
-  answer(questionId: string, text: string, by: Actor = {}): Promise<void> {
-    return sendAnswer(this.access, questionId, text, by);
+  /** Answers a waiting question, perhaps with images and files. Errors: as `approve` and `addMessage`. */
+  answer(questionId: string, content: Content, by: Actor = {}): Promise<void> {
+    return sendAnswer(this.access, questionId, content, by);
   }
 }

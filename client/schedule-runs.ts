@@ -4,7 +4,7 @@ import { ScheduleAlreadyRunning } from '@temporalio/client';
 import { z } from 'zod';
 import { check, scheduleIdSchema } from './check-input';
 import { ClientError } from './client-error';
-import type { StartOptions, StartPlace } from './start-run';
+import type { StartOptions, StartPlace, StoredStart } from './start-run';
 import { workflowOf } from './start-run';
 
 /** When runs start, and what a schedule has beside its action, as `ScheduleClient.create` of `@temporalio/client` takes it. */
@@ -56,7 +56,7 @@ export function checkSchedule(start: StartOptions, schedule: RunSchedule): void 
  */
 export async function scheduleRuns(
   client: ScheduleClient,
-  start: StartOptions,
+  start: StoredStart,
   schedule: RunSchedule,
   place: StartPlace,
 ): Promise<ScheduleHandle> {

@@ -7,15 +7,26 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import type { z } from 'zod';
 import type { AgentRunInput, AgentRunWorkflow } from '../workflows/contract';
 import { agentRunWorkflow, defaultTaskQueue, searchAttributes } from '../workflows/contract';
+import type { Content, MediaStore } from '../workflows/core/attachments';
 import type { RunRequest } from '../workflows/core/run/ports';
 import { defined } from '../workflows/core/json';
 import { shownText } from '../workflows/core/secrets/shown-text';
 import { codeSpan } from '../workflows/core/view/markdown';
-import type { AgentRequest, AgentType, ContextOf, StartOf } from '../workflows/core/typed-agent';
+import type { AgentType, ContextOf, GivenContext, StartOf } from '../workflows/core/typed-agent';
+import { ClientError } from './client-error';
 import { check, checkContext, startSchema } from './check-input';
+import { problemOfContent, storedContent } from './content';
+
+/** What is said to the run: `client.start` stores its images and files. */
+interface Said {
+  readonly goal: Content;
+  /** With `head`: the message that continues the transcript, instead of the goal; empty: nothing new. */
+  readonly message?: Content;
+}
 
 /** What starts a run. */
-export interface StartOptions<Output = unknown> extends RunRequest {
+export interface StartOptions<Output = unknown>
+  extends Omit<RunRequest, keyof Said | 'attachments'>, Said {
   /** Id of the workflow. Default: the agent's name and a random part. */
   readonly runId?: string;
   /** Default: the client's. */
@@ -28,13 +39,19 @@ export interface StartOptions<Output = unknown> extends RunRequest {
   readonly output?: z.ZodType<Output>;
 }
 
-/** Where a run of an agent is started, and what it begins with. */
+/** What a client starts a run of this agent with. */
+type ClientRequest<Agent extends AgentType> = Omit<StartOf<Agent>, keyof Said | 'attachments'> &
+  Said &
+  GivenContext<ContextOf<Agent>>;
+
+/** Where it goes. */
 type Placement = Pick<StartOptions, 'runId' | 'taskQueue' | 'ifExists' | 'head' | 'storeId'>;
 
 /** What starts a run of this agent: a run that continues another one keeps its context, unless it is given one. */
 export type AgentStart<Agent extends AgentType> =
-  | (AgentRequest<Agent> & Placement & { readonly continueFrom?: never })
-  | (StartOf<Agent> &
+  | (ClientRequest<Agent> & Placement & { readonly continueFrom?: never })
+  | (Omit<StartOf<Agent>, keyof Said | 'attachments'> &
+      Said &
       Placement & {
         readonly continueFrom: string;
         readonly context?: Exclude<ContextOf<Agent>, undefined>;
@@ -55,6 +72,47 @@ export function startOptionsOf<Output>(
   // A definition's schemas are zod's.
   const output = agent.output as z.ZodType<Output> | undefined;
   return { ...given, agent: agent.name, ...defined({ output }) };
+}
+
+/** A start whose images and files are stored. */
+export interface StoredStart
+  extends Omit<StartOptions, keyof Said>, Pick<RunRequest, 'goal' | 'message' | 'attachments'> {}
+
+/** Errors: `invalid-input` if what was stored in one store is for a run that lives in another one. */
+export function checkSameStore(stored: string, ofRun: string | undefined): void {
+  if (ofRun === undefined || stored === ofRun) return;
+  throw new ClientError(
+    'invalid-input',
+    `The run lives in store ${ofRun}, and this client put its images and files into store ${stored}. Connect with the run's store. Nothing was started.`,
+  );
+}
+
+/**
+ * The start with its images and files stored; it then needs the same store.
+ *
+ * Errors: as `storedContent`.
+ */
+export async function storedStart(
+  store: MediaStore | undefined,
+  options: Partial<StartOptions>,
+): Promise<Partial<StoredStart>> {
+  const unsent = 'Nothing was started.';
+  const { goal, message, ...rest } = options;
+  const keep = async (what: string, content: Content | undefined) => {
+    const problem = content && problemOfContent(what, content);
+    if (problem) throw new ClientError('invalid-input', `${problem}. ${unsent}`);
+    return content === undefined ? undefined : storedContent(store, content, unsent);
+  };
+  const first = await keep('The goal', goal);
+  const second = await keep('The message', message);
+  // What is said is the message, where there is one.
+  const { attachments } = second ?? first ?? {};
+  const storeId = attachments === undefined ? undefined : store?.id;
+  if (storeId !== undefined) checkSameStore(storeId, options.storeId);
+  return {
+    ...rest,
+    ...defined({ goal: first?.text, message: second?.text, attachments, storeId }),
+  };
 }
 
 /** Bytes of a static summary: Temporal takes 400. */
@@ -80,7 +138,7 @@ type StartedWorkflow = { readonly workflowType: string } & Pick<
 
 /** The workflow of a start, without its id: for a start and for a schedule's action. */
 export function workflowOf(
-  options: StartOptions,
+  options: StoredStart,
   { taskQueue = defaultTaskQueue, searchAttributes: areKnown = true }: StartPlace,
 ): StartedWorkflow {
   const request = requestOf(options);
@@ -105,10 +163,11 @@ export function workflowOf(
  */
 export async function startRun(
   client: WorkflowClient,
-  options: StartOptions,
+  options: StoredStart,
   place: StartPlace,
 ): Promise<string> {
-  checkStart(options);
+  const { attachments: _stored, ...plain } = options;
+  checkStart(plain);
   const { workflowType, ...workflow } = workflowOf(options, place);
   const runId = options.runId ?? `${options.agent}-${randomUUID()}`;
   try {
@@ -130,14 +189,14 @@ export function checkStart(options: StartOptions): void {
   check(startSchema, given, 'Nothing was started.');
 }
 
-function requestOf(options: StartOptions): RunRequest {
+function requestOf(options: StoredStart): RunRequest {
   const { agent, goal, workspace, limits, budget, head, message, storeId, tenant } = options;
-  const { pendingResults, runtimeResults, origins, repeatEffects, context, contextOf } = options;
-  const { actingAgent } = options;
+  const { attachments, pendingResults, runtimeResults, origins, repeatEffects } = options;
+  const { context, contextOf, actingAgent } = options;
   const earlier = { head, message, pendingResults, runtimeResults, origins, repeatEffects };
   const data = context === undefined ? { contextOf } : { context };
-  const given = { workspace, limits, budget, ...earlier, storeId, tenant, actingAgent, ...data };
-  return { agent, goal, ...defined(given) };
+  const given = { attachments, workspace, limits, budget, ...earlier, storeId, tenant };
+  return { agent, goal, ...defined({ ...given, actingAgent, ...data }) };
 }
 
 /** One line for lists of workflows. The Web UI reads it as Markdown, so nothing in it may be a link or a tag. */

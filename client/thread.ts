@@ -48,11 +48,13 @@ export class Thread {
    */
   start<Agent extends AgentType>(
     agent: Agent,
-    options: AgentRequest<Agent> & Pick<StartOptions, 'taskQueue'>,
+    options: Omit<AgentRequest<Agent>, 'goal' | 'message' | 'attachments'> &
+      Pick<StartOptions, 'goal' | 'message' | 'taskQueue'>,
   ): Promise<RunHandle<OutputOf<Agent, 'output'>>>;
   start<Agent extends AgentType = AgentType>(
     agent: Agent['name'],
-    options: AgentRequest<Agent> & Pick<StartOptions, 'taskQueue'>,
+    options: Omit<AgentRequest<Agent>, 'goal' | 'message' | 'attachments'> &
+      Pick<StartOptions, 'goal' | 'message' | 'taskQueue'>,
   ): Promise<RunHandle<OutputOf<Agent, 'input'>>>;
   async start(agent: AgentType | string, options: Options): Promise<RunHandle<never>> {
     const last = await this.lastNumber();

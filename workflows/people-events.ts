@@ -1,7 +1,10 @@
 /** What people send, as events: one reading of signals and updates for the workflow and for the client's fold of history. */
 import { signalNames, updateNames } from './contract';
+import type { Attachment } from './core/message';
+import { readAttachments } from './core/attachments';
 import type { JsonObject } from './core/json';
 import type { UnstampedEvent } from './core/run/protocol';
+import { attachmentsPerText } from './core/limits';
 import { shortened } from './core/shortened';
 
 /** Characters of a reason or a name that a person gives; the rest is cut. */
@@ -41,9 +44,23 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'an array' : typeof value;
 }
 
+/** What is wrong with attachments that `AgentClient.upload` did not make. */
+export const noAttachments = `"attachments" must be what AgentClient.upload returned: at most ${attachmentsPerText} images and files of a store`;
+
+function withSome(attachments: readonly Attachment[]): {
+  readonly attachments?: readonly Attachment[];
+} {
+  return attachments.length === 0 ? {} : { attachments };
+}
+
 function messageEvent(argument: unknown, by: { by?: string }): UnstampedEvent {
   const text = field(argument, 'text');
-  if (typeof text === 'string' && text.trim() !== '') return { type: 'message-added', text, ...by };
+  const attachments = readAttachments(field(argument, 'attachments'));
+  const isText = typeof text === 'string' && text.trim() !== '';
+  if (isText && attachments !== undefined)
+    return { type: 'message-added', text, ...withSome(attachments), ...by };
+  if (isText)
+    return { type: 'signal-dropped', signal: signalNames.addMessage, problem: noAttachments };
   const got = typeof text === 'string' ? 'an empty one' : `${kindOf(text)} in ${kindOf(argument)}`;
   const problem = `${signalNames.addMessage} takes { text } with a text that is not empty, got ${got}`;
   return { type: 'signal-dropped', signal: signalNames.addMessage, problem };
@@ -112,6 +129,7 @@ export function eventOfUpdate(name: string, argument: unknown): DecisionEvent | 
         type: 'question-answered',
         questionId: textField(argument, 'questionId'),
         answer: textField(argument, 'answer'),
+        ...withSome(readAttachments(field(argument, 'attachments')) ?? []),
         ...by,
       };
     default:

@@ -2,8 +2,9 @@
 import { updateNames } from './contract';
 import { editedInputChars, editedInputDepth, personTextChars } from './core/limits';
 import { rejectDecision, rejectAnswer } from './core/run/people-input';
+import { readAttachments } from './core/attachments';
 import type { RunState } from './core/run/state';
-import { eventOfUpdate, field, signatureChars } from './people-events';
+import { eventOfUpdate, field, noAttachments, signatureChars } from './people-events';
 
 /** Characters of an id or a digest. */
 const idChars = 200;
@@ -95,7 +96,10 @@ export function problemOfAnswer(state: RunState, argument: unknown): string | un
   const name = updateNames.answer;
   const shape =
     problemOfText(argument, name, 'questionId', idChars) ??
-    problemOfText(argument, name, 'answer', personTextChars);
+    problemOfText(argument, name, 'answer', personTextChars) ??
+    (readAttachments(field(argument, 'attachments')) === undefined
+      ? `${name}: ${noAttachments}.`
+      : undefined);
   const event = eventOfUpdate(name, argument);
   if (shape !== undefined || event?.type !== 'question-answered') return shape;
   return rejectAnswer(state, event);

@@ -1,4 +1,5 @@
 /** What a summary takes from the conversation without a model: people's words, changed files, earlier summaries. */
+import { attachmentLabel } from '../../workflows/core/attachments';
 import type { Message, ToolResultBlock, UserMessage } from '../../workflows/core/message';
 import type { OpenMatters } from '../../workflows/core/context/ports';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
@@ -10,11 +11,19 @@ import type { ContextSummary } from './context-summary';
 import { parseSummary } from './context-summary';
 import { hasChangedNothing, personsDecision } from './result-reading';
 
+/** How the text of an attached file begins. */
+const attachedFile = /^\[file \d+: [^\]\n]*\](?=\n<tool_output )/;
+
+/** A person's own words, in which each image or file is named as it was when they sent them. */
 function textOf(message: UserMessage): string {
-  return message.blocks
-    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
-    .join('\n')
-    .trim();
+  let attachments = 0;
+  const texts = message.blocks.map((block) => {
+    if (block.type !== 'text') return attachmentLabel(block, attachments++);
+    const [file] = attachedFile.exec(block.text) ?? [];
+    if (file !== undefined) attachments += 1;
+    return file ?? block.text;
+  });
+  return texts.join('\n').trim();
 }
 
 function peoplesTexts(messages: readonly Message[], goal: string): readonly string[] {

@@ -1,5 +1,5 @@
 /** A conversation as plain lines: what a model summarizes, and what replaces a summary if no model can. */
-import type { AssistantMessage, Message } from '../../workflows/core/message';
+import type { AssistantMessage, MediaBlock, Message } from '../../workflows/core/message';
 import { withoutSecrets } from '../untrusted/known-secrets';
 import { headToCut, tailFromCut } from '../untrusted/sanitizer';
 import { indentLines, isRuntimeText } from '../untrusted/transcript-text';
@@ -44,6 +44,11 @@ function assistantLines(message: AssistantMessage, chars: number): readonly stri
   });
 }
 
+/** An image or a document in words, with the ref under which it can be seen again. */
+function mediaLine({ type, name, mediaType, ref }: MediaBlock): string {
+  return `(${type === 'image' ? 'an image' : 'a document'}: ${name ?? mediaType}, ref ${ref})`;
+}
+
 /** The lines of a conversation without its summaries, since those are merged unchanged. */
 export function recordLines(messages: readonly Message[], chars = lineChars): readonly string[] {
   return messages.flatMap((message): readonly string[] => {
@@ -54,14 +59,15 @@ export function recordLines(messages: readonly Message[], chars = lineChars): re
           : message.blocks.map((block) =>
               block.type === 'text'
                 ? entry(speakerOf(block.text), block.text, chars)
-                : 'USER: (an image)',
+                : `USER: ${mediaLine(block)}`,
             );
       case 'assistant':
         return assistantLines(message, chars);
       case 'tool':
-        return message.results.map(({ name, isError, content }) =>
+        return message.results.flatMap(({ name, isError, content, media = [] }) => [
           entry(`${isError ? 'ERROR' : 'RESULT'} OF ${name}`, content, chars),
-        );
+          ...media.map((block) => `RESULT OF ${name}: ${mediaLine(block)}`),
+        ]);
     }
   });
 }

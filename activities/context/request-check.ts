@@ -8,6 +8,7 @@ import type { MeasuredCall } from '../measure/call-measure';
 import { tailStart, placeholderRef, strippedMessage } from './stripped-messages';
 import type { RequestMeasure } from '../measure/measure-request';
 import { probableTokens } from '../measure/measure-request';
+import { sendableMedia } from '../providers/request/sendable-media';
 import type { RequestLimits } from '../providers/request/request-limits';
 import { requestLimitsOf } from '../providers/request/request-limits';
 import { Context } from '@temporalio/activity';
@@ -78,7 +79,7 @@ export type RequestFit =
   | { readonly fits: true }
   | {
       readonly fits: false;
-      readonly limit: 'tokens' | 'bytes' | 'images' | 'image-bytes' | 'messages';
+      readonly limit: 'tokens' | 'bytes' | 'images' | 'image-bytes' | 'pages' | 'messages';
       readonly measured: number;
       readonly allowed: number;
     };
@@ -94,6 +95,7 @@ export function fitsRequest(measure: RequestMeasure, bounds: RequestBounds): Req
     ['bytes', measure.bytes, Math.floor(most.bytes * safetyRatio)],
     ['images', measure.images, most.images],
     ['image-bytes', measure.largestImageBytes, most.imageBytes],
+    ['pages', measure.pages, most.pages],
     ['messages', measure.entries + spareEntries, most.messages],
   ] as const;
   const broken = checks.find(([, measured, allowed]) => measured > allowed);
@@ -120,8 +122,9 @@ export function measureParts(
   whole: RequestMeasure,
   config: Pick<CompactionConfig, 'keptTail' | 'stripChars'>,
 ): ContextMeasure {
-  const { messages, model } = call.request;
+  const { model } = call.request;
   const { wire } = call.provider;
+  const messages = sendableMedia(call.request, wire ?? 'anthropic');
   const { tokenFactors } = call.input;
   const known = defined({ wire, factors: tokenFactors });
   const tokensOf = (part: readonly Message[]): number => probableTokens(part, known, model);

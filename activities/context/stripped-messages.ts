@@ -1,7 +1,7 @@
 /** Tier 1: removes large tool results from old messages, and leaves a note of what they were and where to read them again. */
 import type {
   AssistantMessage,
-  ImageBlock,
+  MediaBlock,
   Message,
   TextBlock,
   ToolResultBlock,
@@ -96,33 +96,32 @@ function isStrippable(result: ToolResultBlock, stripChars: number): boolean {
 }
 
 function strippedResult(given: ToolResultBlock, stripChars: number, refOf: RefOf): ToolResultBlock {
-  const result = withoutResultImages(given);
+  const result = withoutResultMedia(given);
   if (!isStrippable(result, stripChars)) return result;
   const ref = refOf(result.content, result.blob);
   return { ...result, content: strippedText(ownChars(result.content), ref), blob: ref };
 }
 
-const imageRemoved = ({ mediaType, data }: ImageBlock): string =>
-  `[The runtime removed an image to save space: ${mediaType}, ${data.length} bytes of base64.]`;
-
-function withoutResultImages(result: ToolResultBlock): ToolResultBlock {
-  const { images = [], ...rest } = result;
-  if (images.length === 0) return result;
-  return { ...rest, content: [rest.content, ...images.map(imageRemoved)].join('\n') };
+/** The request says in its place what it was, and how the model gets it again (`sendable-media.ts`). */
+function removed<Block extends MediaBlock>(block: Block): Block {
+  return { ...block, removed: true };
 }
 
-function withoutImage(block: TextBlock | ImageBlock): TextBlock {
-  if (block.type === 'text') return block;
-  return { type: 'text', text: imageRemoved(block) };
+function withoutResultMedia(result: ToolResultBlock): ToolResultBlock {
+  return result.media === undefined ? result : { ...result, media: result.media.map(removed) };
 }
 
-/** Removes large results and images from one message. Contract: pure; a call keeps its one result. */
+function withoutMedia(block: TextBlock | MediaBlock): TextBlock | MediaBlock {
+  return block.type === 'text' ? block : removed(block);
+}
+
+/** Removes large results, images and documents from one message. Contract: pure; a call keeps its one result. */
 export function strippedMessage(message: Message, stripChars: number, refOf: RefOf): Message {
   switch (message.role) {
     case 'assistant':
       return message;
     case 'user':
-      return { ...message, blocks: message.blocks.map(withoutImage) };
+      return { ...message, blocks: message.blocks.map(withoutMedia) };
     case 'tool':
       return {
         ...message,
@@ -151,7 +150,7 @@ function headAndTail(text: string, chars: number): string {
 }
 
 function trimmedResult(given: ToolResultBlock, chars: number, refOf: RefOf): ToolResultBlock {
-  const result = withoutResultImages(given);
+  const result = withoutResultMedia(given);
   if (result.content.length <= chars * 2) return result;
   const ref = refOf(result.content, result.blob);
   const inside = fenced.exec(result.content)?.[1] ?? result.content;
@@ -162,8 +161,9 @@ function trimmedResult(given: ToolResultBlock, chars: number, refOf: RefOf): Too
 
 function trimmedUser(message: UserMessage, chars: number, refOf: RefOf): UserMessage {
   const refs = [...(message.refs ?? [])];
-  const blocks = message.blocks.map((block): TextBlock => {
-    const { text } = withoutImage(block);
+  const blocks = message.blocks.map((block): TextBlock | MediaBlock => {
+    if (block.type !== 'text') return removed(block);
+    const { text } = block;
     if (text.length <= chars * 2) return { type: 'text', text };
     const ref = refOf(text, undefined);
     refs.push(ref);
@@ -175,7 +175,7 @@ function trimmedUser(message: UserMessage, chars: number, refOf: RefOf): UserMes
   return { ...message, blocks, ...(refs.length > 0 && { refs }) };
 }
 
-/** Shortens results, texts of people and images of a kept message. Contract: pure; a shortened text says so. */
+/** Shortens results and texts of people, and removes images and documents of a kept message. Contract: pure; a shortened text says so. */
 export function trimmedMessage(message: Message, chars: number, refOf: RefOf): Message {
   switch (message.role) {
     case 'assistant':

@@ -35,6 +35,11 @@ interface RoutePlace {
    * Default `limits.thinkingMs` (300,000). Node ends an answer that sends no byte for 300,000 ms in any case.
    */
   readonly thinkingMs?: number;
+  /**
+   * What the model takes beside text. Default: by its vendor and name; of models that are not known, images. What it does not take
+   * is replaced by a note, and a run whose files no route takes is refused at its start.
+   */
+  readonly media?: readonly ('image' | 'pdf')[];
   /** What the model costs; needed under a budget in money for models that the price table does not know. */
   readonly prices?: PriceDefinition;
 }

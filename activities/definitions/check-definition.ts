@@ -91,6 +91,11 @@ const routeShape = z.strictObject({
   ...settingShapes,
   onRefusedRequest: oneOf('ask-next-provider', 'end-run').optional(),
   thinkingMs: timer.optional(),
+  media: z
+    .array(oneOf('image', 'pdf'), {
+      error: "give an array of 'image' and 'pdf'; [] for text alone",
+    })
+    .optional(),
   prices: anything,
 });
 

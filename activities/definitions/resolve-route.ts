@@ -3,10 +3,12 @@ import type { ModelPrice } from '../../workflows/core/budget/spend';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { defined } from '../../workflows/core/json';
 import { UserError } from '../lifecycle/user-error';
+import { mediaOfModel } from '../models/media-by-model';
 import { priceOf, windowOf } from '../models/model-catalog';
 import type { PriceTable, WindowTable } from '../models/model-tables';
 import { checkPrices } from '../models/model-tables';
 import type { Provider } from '../providers/provider';
+import { routeMediaOf } from '../providers/request/request-limits';
 import type { ModelSettings } from '../providers/settings/model-settings';
 import type { RouteDefinition } from './agent';
 
@@ -133,6 +135,7 @@ export function resolveRoute(
     toolProtocol: route.toolProtocol ?? 'native',
     maxOutputTokens: outputLimit(where, route, windowTokens),
     windowTokens,
+    media: routeMediaOf(route.media ?? mediaOfModel(provider.vendor, route.model), provider.wire),
     ...(route.onRefusedRequest === 'end-run' ? { onRefusedRequest: 'end-run' } : {}),
     ...(Object.keys(settings).length === 0 ? {} : { settings }),
     ...defined({ thinkingMs: route.thinkingMs, price: priceFor(where, route, prices) }),

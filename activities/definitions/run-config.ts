@@ -52,6 +52,9 @@ const routeSchema = z.object({
   settings: z.record(z.string(), z.unknown()).exactOptional(),
   onRefusedRequest: z.literal('end-run').exactOptional(),
   thinkingMs: z.number().exactOptional(),
+  media: z
+    .object({ image: z.number().exactOptional(), pdf: z.number().exactOptional() })
+    .exactOptional(),
   price: priceSchema.exactOptional(),
 });
 

@@ -3,6 +3,7 @@ import { normalizeResult, shortHash } from '../../workflows/core/errors/fingerpr
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
 import type { ResultIdentity } from '../../workflows/core/tools/ports';
+import { contentHash } from '../stores/content-hash';
 import { callLikeness, commandOf } from './call-likeness';
 import { isOnlyEcho } from './command-text';
 import { isStatusOfOutage, mentionsOutage } from '../tool-call/outage';
@@ -82,8 +83,13 @@ export function resultIdentityOf(
   const said = isOnlyEcho(commandOf(input) ?? '') ? text.replace(/\d+/g, '0') : text;
   const movesWindow = callLikeness(tool, input).alike?.window !== undefined;
   const sketch = movesWindow && execution.type === 'output' ? sketchOf(text) : undefined;
+  const media = (execution.type === 'output' ? (execution.media ?? []) : []).map(({ content }) =>
+    contentHash(content),
+  );
+  const identity = identityOfText(said);
   return {
-    fingerprint: identityOfText(said),
+    // The text only says how large an image is: two screens of one size are not the same result.
+    fingerprint: media.length === 0 ? identity : shortHash([identity, ...media].join('\n')),
     ...defined({ sketch }),
     ...(isOutage(execution, input) ? { outage: true } : {}),
   };

@@ -137,7 +137,7 @@ function learned(
 ): TokenFactors | undefined {
   const before =
     call.input.tokenFactors ?? initialTokenFactors(call.provider.wire, call.request.model);
-  const billed = contextTokens - measure.countedTokens - measure.newImageTokens;
+  const billed = contextTokens - measure.countedTokens - measure.newMediaTokens;
   const says = totalTextTokens(measure.newText) >= leastSampleTokens && billed > 0;
   // A server of an unknown API is measured as the most expensive one, until its first sample.
   const isGuess = call.provider.wire === undefined && call.input.tokenFactors === undefined;

@@ -1,4 +1,4 @@
-/** How large a request is before it is sent: tokens, bytes, images. The vendor's own last count is the truth for what it covers. */
+/** How large a request is before it is sent: tokens, bytes, images, pages. The vendor's own last count is the truth for what it covers. */
 import { createHash } from 'node:crypto';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type {
@@ -13,12 +13,12 @@ import {
   weighTextTokens,
 } from '../../workflows/core/context/token-factors';
 import { perObject } from '../providers/request/per-object';
-import { imagesOf, sendableImages } from '../providers/request/sendable-images';
+import { base64Bytes, mediaOf, sendableMedia } from '../providers/request/sendable-media';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { asList, asText, property } from '../providers/untrusted-json';
 import { isNewerClaude } from '../models/model-traits';
 import { countAllTokens, countTextTokens } from './count-tokens';
-import { imageTokens } from './image-tokens';
+import { mediaTokens } from './media-tokens';
 
 /** What is known before a request is measured. */
 export interface MeasureKnown {
@@ -38,10 +38,10 @@ export interface RequestMeasure {
   readonly tokens: number;
   /** Of those, the ones from the vendor's own count. */
   readonly countedTokens: number;
-  /** Our own count of the rest, images aside and no factor applied: what `learnFactors` compares with the bill. */
+  /** Our own count of the rest, images and documents aside and no factor applied: what `learnFactors` compares with the bill. */
   readonly newText: TextTokens;
-  /** Tokens of the rest's images. */
-  readonly newImageTokens: number;
+  /** Tokens of the rest's images and documents. */
+  readonly newMediaTokens: number;
   /** Probable tokens of the request's note, part of `tokens`. Later requests do not have it. */
   readonly noteTokens: number;
   /** Probable tokens of the system prompt and the tools, which compaction cannot reduce. */
@@ -51,6 +51,8 @@ export interface RequestMeasure {
   readonly images: number;
   /** Bytes of the largest image's base64 text; 0 without images. */
   readonly largestImageBytes: number;
+  /** Of all documents. */
+  readonly pages: number;
   /** What a vendor's count of all of it can be. */
   readonly plausible: PlausibleCount;
   /** Messages as the Chat wire counts them: each result of a tool is one. */
@@ -73,10 +75,11 @@ interface MessagesMeasure {
   readonly text: TextTokens;
   /** Of it, returned reasoning, which a vendor may leave out. */
   readonly thoughtTokens: number;
-  readonly imageTokens: number;
+  readonly mediaTokens: number;
   readonly bytes: number;
   readonly images: number;
   readonly largestImageBytes: number;
+  readonly pages: number;
 }
 
 /** OpenAI counts by the same table. */
@@ -113,8 +116,7 @@ export function measureRequest(request: ModelRequest, known: MeasureKnown): Requ
   const factors = known.factors ?? initialTokenFactors(known.wire, request.model);
   const counted = usableCount(known, request.messages.length);
   const fixed = fixedOf(request, wire);
-  const messages =
-    known.wire === undefined ? request.messages : sendableImages(request.messages, known.wire);
+  const messages = sendableMedia(request, wire);
   const whole = measureMessages(messages, wire, request.model);
   const fresh =
     counted === undefined
@@ -125,10 +127,10 @@ export function measureRequest(request: ModelRequest, known: MeasureKnown): Requ
   const newText = uncounted.reduce(addTextTokens);
   const countedTokens = counted?.tokens ?? 0;
   return {
-    tokens: Math.ceil(countedTokens + weighTextTokens(newText, factors) + fresh.imageTokens),
+    tokens: Math.ceil(countedTokens + weighTextTokens(newText, factors) + fresh.mediaTokens),
     countedTokens,
     newText,
-    newImageTokens: fresh.imageTokens,
+    newMediaTokens: fresh.mediaTokens,
     noteTokens: Math.ceil(weighTextTokens(note, factors)),
     fixedTokens: Math.ceil(weighTextTokens(fixed.text, factors)),
     bytes: whole.bytes + fixed.bytes + Buffer.byteLength(request.note ?? ''),
@@ -139,6 +141,7 @@ export function measureRequest(request: ModelRequest, known: MeasureKnown): Requ
     ),
     images: whole.images,
     largestImageBytes: whole.largestImageBytes,
+    pages: whole.pages,
     entries: request.messages.reduce((entries, message) => entries + entriesOf(message), 0),
   };
 }
@@ -178,14 +181,14 @@ function plausibleCount(
   const spoken = totalTextTokens(whole.text) - whole.thoughtTokens;
   const grown = totalTextTokens(fresh.text) - fresh.thoughtTokens;
   const before = counted?.requestTokens ?? 0;
-  const mayBeLeftOut = whole.thoughtTokens + whole.imageTokens;
+  const mayBeLeftOut = whole.thoughtTokens + whole.mediaTokens;
   const leastGrown = before + noteTokens + leastGrowth.share * grown - mayBeLeftOut;
   return {
     least: Math.floor(
       leastShare.messages * spoken + leastShare.fixed * totalTextTokens(fixed.text),
     ),
     leastGrown: before > 0 && grown >= leastGrowth.tokens ? Math.floor(leastGrown) : 0,
-    most: whole.bytes + fixed.bytes + whole.imageTokens + mostAddedTokens,
+    most: whole.bytes + fixed.bytes + whole.mediaTokens + mostAddedTokens,
   };
 }
 
@@ -214,29 +217,31 @@ export function probableTokens(
   known: Pick<MeasureKnown, 'wire' | 'factors'>,
   model: string,
 ): number {
-  const { text, imageTokens: images } = measureMessages(messages, known.wire ?? 'anthropic', model);
+  const { text, mediaTokens: media } = measureMessages(messages, known.wire ?? 'anthropic', model);
   return Math.ceil(
-    weighTextTokens(text, known.factors ?? initialTokenFactors(known.wire, model)) + images,
+    weighTextTokens(text, known.factors ?? initialTokenFactors(known.wire, model)) + media,
   );
 }
 
 const nothing: MessagesMeasure = {
   text: noTextTokens,
   thoughtTokens: 0,
-  imageTokens: 0,
+  mediaTokens: 0,
   bytes: 0,
   images: 0,
   largestImageBytes: 0,
+  pages: 0,
 };
 
 function addMeasures(left: MessagesMeasure, right: MessagesMeasure): MessagesMeasure {
   return {
     text: addTextTokens(left.text, right.text),
     thoughtTokens: left.thoughtTokens + right.thoughtTokens,
-    imageTokens: left.imageTokens + right.imageTokens,
+    mediaTokens: left.mediaTokens + right.mediaTokens,
     bytes: left.bytes + right.bytes,
     images: left.images + right.images,
     largestImageBytes: Math.max(left.largestImageBytes, right.largestImageBytes),
+    pages: left.pages + right.pages,
   };
 }
 
@@ -259,14 +264,17 @@ function measureOn(
 }
 
 function measureMessage(message: Message, wire: ProviderWire, model: string): MessagesMeasure {
-  const images = imagesOf(message);
+  const media = mediaOf(message).filter(({ removed }) => removed !== true);
+  const sizes = media.map(({ bytes }) => base64Bytes(bytes));
+  const images = media.map(({ type, bytes }) => (type === 'image' ? base64Bytes(bytes) : 0));
   return {
     text: addTextTokens(textOf(message), marks(messageOverhead)),
     thoughtTokens: thoughtTokensOf(message),
-    imageTokens: images.reduce((tokens, image) => tokens + imageTokens(image, wire, model), 0),
-    bytes: Buffer.byteLength(JSON.stringify(message)),
-    images: images.length,
-    largestImageBytes: Math.max(0, ...images.map(({ data }) => data.length)),
+    mediaTokens: media.reduce((tokens, block) => tokens + mediaTokens(block, wire, model), 0),
+    bytes: sizes.reduce((sum, size) => sum + size, Buffer.byteLength(JSON.stringify(message))),
+    images: media.filter(({ type }) => type === 'image').length,
+    largestImageBytes: Math.max(0, ...images),
+    pages: media.reduce((pages, block) => pages + (block.type === 'file' ? block.pages : 0), 0),
   };
 }
 

@@ -5,21 +5,15 @@ import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { PendingResult } from '../../workflows/core/tools/ports';
 import { InfraException } from '../lifecycle/infra-exception';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { mediaShape } from '../stores/content/message-shape';
 import type { Store } from '../stores/store';
+import { answerParts, saidBlocks } from './said-blocks';
 
 const storedResult = z.object({
   content: z.string(),
   isError: z.boolean(),
   blob: z.string().exactOptional(),
-  images: z
-    .array(
-      z.object({
-        type: z.literal('image'),
-        mediaType: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
-        data: z.string(),
-      }),
-    )
-    .exactOptional(),
+  media: z.array(mediaShape).readonly().exactOptional(),
 });
 
 /** A result as the model reads it: first what a person changed in the call. */
@@ -32,15 +26,11 @@ export async function resultBlock(store: Store, pending: PendingResult): Promise
 }
 
 async function contentBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
-  const { toolCallId, name } = pending;
-  if (pending.result === undefined)
-    return {
-      type: 'tool-result',
-      toolCallId,
-      name,
-      content: stripHidden(pending.text ?? '(no output)'),
-      isError: pending.isError,
-    };
+  const { toolCallId, name, isError, attachments = [] } = pending;
+  if (pending.result === undefined) {
+    const answer = await answerParts(store, pending.text ?? '(no output)', attachments);
+    return { type: 'tool-result', toolCallId, name, ...answer, isError };
+  }
   const stored: unknown = JSON.parse((await store.getBlob(pending.result)).toString('utf8'));
   const { data } = storedResult.safeParse(stored);
   if (data !== undefined) return { type: 'tool-result', toolCallId, name, ...data };
@@ -77,6 +67,6 @@ export async function appendPending(
     });
   }
   for (const text of input.userTexts ?? [])
-    messages.push({ role: 'user', blocks: [{ type: 'text', text: stripHidden(text) }] });
+    messages.push({ role: 'user', ...(await saidBlocks(store, text)) });
   return messages.length === 0 ? input.head : writer.appendNode(input.head, messages);
 }

@@ -1,4 +1,5 @@
 /** What a provider adapter must do. Only an adapter's own folder imports its vendor's SDK. */
+import type { RouteMedia } from '../../workflows/core/message';
 import type { AgentError, InfraError, ThoughtReplay } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
@@ -25,6 +26,8 @@ export interface ModelRequest {
   /** Ephemeral text, sent as the end of the last user message of this request, after the cache breakpoint. */
   readonly note?: string;
   readonly tools: readonly ToolSpec[];
+  /** What the model takes beside text; absent: all that its wire knows. */
+  readonly media?: RouteMedia;
   /** The same for all calls of a run; vendors use it to find the cached prompt. */
   readonly cacheKey?: string;
   /** Limit of the whole reply, its reasoning included. */

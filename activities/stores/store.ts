@@ -1,5 +1,7 @@
 /** What a store must do: keep transcripts, blobs and tool outcomes outside Temporal's history, and share route health. */
 import { z } from 'zod';
+import type { MediaPart } from '../../workflows/core/attachments';
+import type { Attachment } from '../../workflows/core/message';
 import type { FailoverReason } from '../../workflows/core/limits';
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
 import type { SweepOptions, SweepResult } from './content/sweep';
@@ -172,6 +174,13 @@ export interface Store {
   putBlob(bytes: Buffer | string): Promise<ContentHash>;
   /** False for what names no blob, and for a blob that was never stored or was removed. @internal */
   hasBlob(hash: string): Promise<boolean>;
+  /**
+   * Stores an image or a file that a run will be given.
+   *
+   * Errors: `UserError` for what no model takes.
+   * @internal
+   */
+  putMedia(part: MediaPart): Promise<Attachment>;
   /** The whole blob. */
   getBlob(hash: string): Promise<Buffer>;
   /** `length` bytes from `offset`; shorter at the end. @internal */

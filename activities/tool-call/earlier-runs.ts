@@ -16,7 +16,7 @@ import type {
 import type { ProbeAnswer, Tool } from '../tools/tool';
 import { boundText } from '../untrusted/sanitizer';
 import type { Execution, ExecutionPlace } from './tool-execution';
-import { outputText } from './tool-output';
+import { givenOutput } from './tool-output';
 import type { Earlier } from './unknown-outcome';
 import { askAboutOutcome, askProbe, decideExecution, unknownOutcome } from './unknown-outcome';
 
@@ -216,8 +216,7 @@ async function answerOpen(
   const { tool, source } = call;
   if (tool.effect === 'keyed') return again(call);
   const answer = await probed(call);
-  if (answer?.type === 'applied')
-    return executed({ type: 'output', text: await outputText(answer.output) });
+  if (answer?.type === 'applied') return executed(await givenOutput(answer.output));
   const at = record.type === 'none' ? '' : ` at ${when(record.intent)}`;
   const what = `Run "${runOf(source)}", which this run builds on, began the same call${at}`;
   return executed(unknownOutcome(tool, what, [evidence, ...evidenceOf(answer)].join('; ')));

@@ -1,6 +1,7 @@
 /** Which stored outputs a conversation names: nothing else can be read, and `read_output` is offered only where there is one. */
 import type { ContentHash, Message } from '../../workflows/core/message';
 import { readOutputTool } from '../../workflows/core/tools/ports';
+import { mediaOf } from '../providers/request/sendable-media';
 import type { RunDefinition } from '../definitions/activity-deps';
 
 /** Refs that the runtime put into a conversation, oldest first, each with what it is. */
@@ -18,6 +19,8 @@ export function storedOutputs(messages: readonly Message[]): StoredOutputs {
     if (message.role === 'tool')
       for (const { name, blob } of message.results)
         if (blob !== undefined) found.set(blob, `output of ${name}`);
+    for (const { ref, type, removed } of mediaOf(message))
+      if (removed === true) found.set(ref, type === 'image' ? 'an image' : 'a document');
     if (message.role === 'user')
       for (const ref of message.refs ?? [])
         found.set(ref, message.summary === undefined ? 'a shortened text' : 'the summary');

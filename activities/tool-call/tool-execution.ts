@@ -1,13 +1,16 @@
 /** Runs a tool within its deadline, and turns the outcome into an output or an error for the model. */
 import { Context } from '@temporalio/activity';
+import type { MediaPart } from '../../workflows/core/attachments';
 import type { AgentError } from '../../workflows/core/failure';
 import { defined } from '../../workflows/core/json';
 import { recoveryInstructions } from '../../workflows/core/failure';
-import type { ImageBlock } from '../../workflows/core/message';
 import type { RunToolInput, TemporalWork } from '../../workflows/core/tools/ports';
 import { unknownEffect } from '../../workflows/core/tools/unknown-outcome';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { beginDeadline } from '../lifecycle/deadline';
+import { imageTypeOf } from '../media/image-size';
+import { isPdf } from '../media/pdf';
+import { decodeText } from '../untrusted/decode-text';
 import { InfraException } from '../lifecycle/infra-exception';
 import { failureMessageChars } from '../../workflows/core/limits';
 import type { AgentErrorParts } from '../untrusted/agent-error';
@@ -16,8 +19,8 @@ import { cutMiddle, sanitizeWhole } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { describeThrown } from './error-text';
 import type { StartWork } from './ownership';
-import { keptOutputChars, outputText } from './tool-output';
-import { OutputWithImages } from '../tools/output-with-images';
+import type { GivenOutput } from './tool-output';
+import { givenOutput, keptOutputChars, outputText } from './tool-output';
 import type { RunContext, Tool, ToolContext } from '../tools/tool';
 import { ToolDeadline, ToolError } from '../tools/tool-error';
 import { WorkToStart } from '../tools/existing-code/temporal-target';
@@ -60,11 +63,7 @@ export type Execution =
 
 /** The result of an execution that is done. */
 export type FinishedExecution =
-  | {
-      readonly type: 'output';
-      readonly text: string;
-      readonly images?: readonly ImageBlock[];
-    }
+  | GivenOutput
   | {
       readonly type: 'error';
       readonly error: AgentError;
@@ -165,6 +164,19 @@ async function readStored(
   }
 }
 
+/** Bytes that tell an image or a PDF. */
+const mediaHeadBytes = 1_024;
+
+/** A stored image or PDF. Outputs are stored as text, which neither is. */
+async function storedMedia(store: Store, ref: string): Promise<MediaPart | undefined> {
+  if (!(await store.hasBlob(ref))) return undefined;
+  const { bytes: head } = await store.readBlob(ref, 0, mediaHeadBytes);
+  if (imageTypeOf(head) !== undefined) return { type: 'image', data: await store.getBlob(ref) };
+  if (!isPdf(head)) return undefined;
+  const data = await store.getBlob(ref);
+  return decodeText(data) === undefined ? { type: 'file', data } : undefined;
+}
+
 /** Characters of a wrong ref that an error repeats: a ref has 43. */
 const shownRefChars = 60;
 
@@ -202,6 +214,7 @@ async function runInContext<Result>(
     attempt: activity.info.attempt,
     progress,
     readBlob: (hash, offset, length) => readStored(store, hash, offset, length),
+    readMedia: (hash) => storedMedia(store, hash),
   };
   let settling: NodeJS.Timeout | undefined;
   try {
@@ -255,13 +268,7 @@ export async function executeTool(
     return await withToolContext(limitMs, place, async (context) => {
       const output = await tool.execute(value, context);
       if (output instanceof WorkToStart) return { type: 'work', work: output.work };
-      return output instanceof OutputWithImages
-        ? {
-            type: 'output',
-            text: await outputText(output.text, context.signal),
-            images: output.images,
-          }
-        : { type: 'output', text: await outputText(output, context.signal) };
+      return givenOutput(output, context.signal);
     });
   } catch (caught) {
     if (place.stopped.aborted) throw interruption() ?? place.stopped.reason;

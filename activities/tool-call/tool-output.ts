@@ -5,6 +5,9 @@ import { cutMiddle, sanitizeText, sanitizeWhole } from '../untrusted/sanitizer';
 import { fenceToolOutput } from '../untrusted/fence';
 import { foldRedraws, showsProgress } from '../untrusted/redraws';
 import type { Store } from '../stores/store';
+import type { CheckedMedia } from '../media/check-media';
+import { OutputWithMedia } from '../tools/output-with-media';
+import { withMediaApart } from './media-output';
 import { describeThrown } from './error-text';
 import { streamText } from './output-stream';
 import { valueJson, valueText } from './output-value';
@@ -54,6 +57,29 @@ export async function outputText(
   } catch (thrown) {
     return `(the tool finished, but its output cannot be read: ${describeThrown(thrown)})`;
   }
+}
+
+/** What a call gave: the text, and the images and documents that it names. */
+export interface GivenOutput {
+  readonly type: 'output';
+  readonly text: string;
+  readonly media?: readonly CheckedMedia[];
+}
+
+/** A tool's return value as its text and media. Contract: as `outputText`. */
+export async function givenOutput(
+  output: unknown,
+  signal?: ToolContext['signal'],
+): Promise<GivenOutput> {
+  const given = withMediaApart(output);
+  if (!(given instanceof OutputWithMedia))
+    return { type: 'output', text: await outputText(given, signal) };
+  const { text, media } = given;
+  return {
+    type: 'output',
+    text: await outputText(text, signal),
+    ...(media.length > 0 && { media }),
+  };
 }
 
 /**

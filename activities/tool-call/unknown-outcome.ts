@@ -2,7 +2,7 @@
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { OwnedTool } from '../stores/store';
-import { outputText } from './tool-output';
+import { givenOutput } from './tool-output';
 import type { Execution, ExecutionPlace, FinishedExecution } from './tool-execution';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
 import { describeThrown } from './error-text';
@@ -81,7 +81,7 @@ async function reconcile(
   const { error, output } = failed;
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', text: await outputText(answer.output) };
+      return givenOutput(answer.output);
     case 'not-applied':
       return {
         type: 'error',
@@ -162,7 +162,7 @@ async function resume(
   const answer = await askProbe(tool, place, value, probe);
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', text: await outputText(answer.output) };
+      return givenOutput(answer.output);
     case 'not-applied':
       return lost.count >= lost.max
         ? notRunAgain(tool, lost.count, 'its probe says that it did not take effect')

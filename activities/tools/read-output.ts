@@ -1,4 +1,4 @@
-/** The tool `read_output`: reads a part of an output that the model got only head and tail of. */
+/** The tool `read_output`: reads a part of an output that the model got only head and tail of, or shows removed media again. */
 import { z } from 'zod';
 import { readOutputTool } from '../../workflows/core/tools/ports';
 import { defineTool } from './define-tool';
@@ -14,7 +14,7 @@ const lineSearchBytes = 4_096;
 export const readOutput: Tool = defineTool({
   name: readOutputTool,
   description:
-    'Reads a part of a long tool output. Give the ref from the shortened output, and the byte to begin at.',
+    'Reads a part of a long tool output, or shows a removed image or document. Give the ref, and the byte to begin at.',
   input: z.object({
     ref: z
       .string()
@@ -25,7 +25,9 @@ export const readOutput: Tool = defineTool({
   }),
   effect: 'read',
   label: 'ref',
-  execute: async ({ ref, offset, length }, { readBlob }) => {
+  execute: async ({ ref, offset, length }, { readBlob, readMedia }) => {
+    const media = await readMedia?.(ref);
+    if (media !== undefined) return media;
     const before = Math.min(offset, lineSearchBytes);
     const { text, totalBytes } = await readBlob(ref, offset - before, length + before);
     if (offset >= totalBytes) {

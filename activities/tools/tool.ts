@@ -1,5 +1,6 @@
 /** How people define tools: a zod schema, an effect class, a time limit, and a function. */
 import type { z } from 'zod';
+import type { MediaPart } from '../../workflows/core/attachments';
 import type { JsonObject } from '../../workflows/core/json';
 import type { RetryPolicy } from '@temporalio/common';
 import type {
@@ -45,6 +46,8 @@ export interface ToolContext<Context = unknown> extends RunContext<Context> {
     offset: number,
     length: number,
   ) => Promise<{ text: string; totalBytes: number }>;
+  /** A stored image or PDF, to show it again; undefined for anything else. @internal */
+  readonly readMedia?: (hash: string) => Promise<MediaPart | undefined>;
 }
 
 /** What an approval rule may use in addition to the input. */
@@ -175,6 +178,7 @@ export interface ToolDefinition<
   readonly paths?: 'keep' | 'hide';
   /**
    * Does the work. Returns what the model reads: a string unchanged, a response, stream, or generator as the text that it gives,
+   * an image or a file as a part with its bytes (`{ type: 'image', data }`, also several of them and texts in an array),
    * anything else as JSON. What JSON cannot carry says in its place what it was (ADR 0044).
    *
    * Or names the Temporal code that does it: `{ activity }`, `{ workflow }` or `{ nexusOperation, service, endpoint }`.

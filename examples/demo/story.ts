@@ -105,6 +105,7 @@ function labeledText(entry: TimelineEntry): LabeledText | undefined {
     case 'IterationStartedEvent':
     case 'ContextWarningEvent':
     case 'PromptCutEvent':
+    case 'MediaLeftOutEvent':
     case 'WaitEndedEvent':
     case 'RecoveryOutcomeEvent':
     case 'MessageAddedEvent':

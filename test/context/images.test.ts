@@ -1,6 +1,7 @@
 /** Sizes of images, read from their headers, and what vendors charge for them. */
-import { imageSizeOf } from '../../activities/providers/request/image-size';
-import { imageTokens } from '../../activities/measure/image-tokens';
+import { imageSizeOf, imageTypeOf } from '../../activities/media/image-size';
+import { mediaTokens } from '../../activities/measure/media-tokens';
+import { loadedBlock } from '../../bench/scorecard/transcripts/pixels';
 
 /** Real files of one pixel or so, by their makers' encoders. */
 const files = {
@@ -20,7 +21,7 @@ function png(width: number, height: number): string {
 }
 
 /** A lossless and an extended WebP, as far as their headers go. */
-function webp(kind: 'VP8L' | 'VP8X', width: number, height: number): string {
+function webp(kind: 'VP8L' | 'VP8X', width: number, height: number): Buffer {
   const bytes = Buffer.alloc(32);
   bytes.write('RIFF....WEBP', 0, 'latin1');
   bytes.write(kind, 12, 'latin1');
@@ -29,19 +30,17 @@ function webp(kind: 'VP8L' | 'VP8X', width: number, height: number): string {
     bytes.writeUIntLE(width - 1, 24, 3);
     bytes.writeUIntLE(height - 1, 27, 3);
   }
-  return bytes.toString('base64');
+  return bytes;
 }
 
 test.each(Object.entries(files))('reads the size of a real %s', (mediaType, data) => {
-  expect(imageSizeOf({ mediaType: mediaType as keyof typeof files, data })).toEqual({
-    width: 1,
-    height: 1,
-  });
+  const bytes = Buffer.from(data, 'base64');
+  expect(imageTypeOf(bytes)).toBe(mediaType);
+  expect(imageSizeOf(mediaType as keyof typeof files, bytes)).toEqual({ width: 1, height: 1 });
 });
 
 test.each(['VP8L', 'VP8X'] as const)('reads the size of a WebP of the kind %s', (kind) => {
-  const data = webp(kind, 1_234, 567);
-  expect(imageSizeOf({ mediaType: 'image/webp', data })).toEqual({ width: 1_234, height: 567 });
+  expect(imageSizeOf('image/webp', webp(kind, 1_234, 567))).toEqual({ width: 1_234, height: 567 });
 });
 
 test('reads the size of a JPEG behind 60 KB of metadata', () => {
@@ -49,8 +48,8 @@ test('reads the size of a JPEG behind 60 KB of metadata', () => {
   const metadata = Buffer.alloc(60_002);
   metadata.writeUInt16BE(0xffe1, 0);
   metadata.writeUInt16BE(60_000, 2);
-  const data = Buffer.concat([bytes.subarray(0, 2), metadata, bytes.subarray(2)]);
-  expect(imageSizeOf({ mediaType: 'image/jpeg', data: data.toString('base64') })).toEqual({
+  const whole = Buffer.concat([bytes.subarray(0, 2), metadata, bytes.subarray(2)]);
+  expect(imageSizeOf('image/jpeg', whole)).toEqual({
     width: 1,
     height: 1,
   });
@@ -59,7 +58,7 @@ test('reads the size of a JPEG behind 60 KB of metadata', () => {
 test.each(Object.keys(files))('does not stumble over a broken %s', (mediaType) => {
   const kind = mediaType as keyof typeof files;
   for (const data of ['', 'AAAA', files[kind].slice(0, 12), 'not base64 at all'])
-    expect(imageSizeOf({ mediaType: kind, data })).toBeUndefined();
+    expect(imageSizeOf(kind, Buffer.from(data, 'base64'))).toBeUndefined();
 });
 
 test.each([
@@ -71,7 +70,5 @@ test.each([
   ['chat', 'gpt-4o', 2_048, 4_096, 1_105],
   ['chat', 'gpt-5-mini', 1_024, 1_024, 1_659],
 ] as const)('charges on %s with %s for %i x %i', (wire, model, width, height, tokens) => {
-  expect(imageTokens({ mediaType: 'image/png', data: png(width, height) }, wire, model)).toBe(
-    tokens,
-  );
+  expect(mediaTokens(loadedBlock(png(width, height)), wire, model)).toBe(tokens);
 });

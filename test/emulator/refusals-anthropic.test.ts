@@ -48,6 +48,13 @@ const result = (id: string, more: JsonObject = {}): JsonObject => ({
 });
 const assistant = (...content: JsonValue[]): JsonObject => ({ role: 'assistant', content });
 const answer = (...content: JsonValue[]): JsonObject => ({ role: 'user', content });
+const pagesOf = (pages: number): string =>
+  Buffer.from(`%PDF-1.4\n${'<< /Type /Page >>\n'.repeat(pages)}%%EOF`).toString('base64');
+const onePage = pagesOf(1);
+const pdf = (data: string, mediaType = 'application/pdf'): JsonObject => ({
+  type: 'document',
+  source: { type: 'base64', media_type: mediaType, data },
+});
 const image = (data: string, mediaType = 'image/png'): JsonObject => ({
   type: 'image',
   source: { type: 'base64', media_type: mediaType, data },
@@ -75,6 +82,7 @@ const accepted: readonly (readonly [string, JsonObject])[] = [
   ['neighboring user messages', talk(user)],
   ['an empty tool result', talk(assistant(use('a')), answer(result('a', { content: '' })))],
   ['an image', talk(answer(image(png), text('what?')))],
+  ['a PDF', talk(answer(pdf(onePage), text('what?')))],
   [
     'four breakpoints',
     talk(answer(...Array.from({ length: 4 }, () => ({ ...text('x'), ...cached })))),
@@ -211,6 +219,9 @@ const refused: readonly (readonly [string, JsonObject, string])[] = [
     talk(answer(...Array.from({ length: 101 }, () => image(png)))),
     'Too many images and documents: 101 + 0 > 100',
   ],
+  ['a PDF that is none', talk(answer(pdf('aGVsbG8='))), 'The PDF specified was not valid'],
+  ['a document of another type', talk(answer(pdf(onePage, 'text/plain'))), 'media_type: Input'],
+  ['over 100 pages', talk(answer(pdf(pagesOf(101)))), 'A maximum of 100 PDF pages'],
   [
     'five breakpoints',
     talk(answer(...Array.from({ length: 5 }, () => ({ ...text('x'), ...cached })))),

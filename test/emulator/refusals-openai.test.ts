@@ -34,6 +34,7 @@ async function post(path: string, body: JsonObject, hasKey = true): Promise<stri
 
 const png =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
+const onePage = `data:application/pdf;base64,${Buffer.from('%PDF-1.4\n<< /Type /Page >>\n%%EOF').toString('base64')}`;
 const user = { role: 'user', content: 'hello' };
 const long = 'x'.repeat(65);
 
@@ -58,6 +59,10 @@ describe('Chat Completions', () => {
     ...base,
     messages: [user, ...messages],
   });
+  const file = (data: string): JsonObject => ({
+    type: 'file',
+    file: { filename: 'a.pdf', file_data: data },
+  });
   const image = (url: string, detail = 'auto'): JsonObject => ({
     type: 'image_url',
     image_url: { url, detail },
@@ -76,6 +81,7 @@ describe('Chat Completions', () => {
       talk({ role: 'assistant', content: 'x', reasoning_content: 'y' }, user),
     ],
     ['an image', talk({ role: 'user', content: [image(png)] })],
+    ['a PDF', talk({ role: 'user', content: [file(onePage)] })],
     ['the model last', talk({ role: 'assistant', content: 'x' })],
     ['tools', { ...base, tools: [tool('a')], tool_choice: 'auto', parallel_tool_calls: true }],
     [
@@ -208,6 +214,11 @@ describe('Chat Completions', () => {
       'unsupported image',
     ],
     [
+      'a PDF that is none',
+      talk({ role: 'user', content: [file('data:application/pdf;base64,aGVsbG8=')] }),
+      'Invalid file data',
+    ],
+    [
       'an image from a tool',
       talk(calls(call('a')), { ...result('a'), content: [image(png)] }),
       "only allowed for messages with role 'user'",
@@ -267,6 +278,13 @@ describe('Responses', () => {
     ['an answer', talk(says('x'), user)],
     ['tools', { ...base, tools: [tool('a')], tool_choice: 'auto' }],
     ['an image', talk({ role: 'user', content: [{ type: 'input_image', image_url: png }] })],
+    [
+      'a PDF',
+      talk({
+        role: 'user',
+        content: [{ type: 'input_file', filename: 'a.pdf', file_data: onePage }],
+      }),
+    ],
   ])('accepts %s', async (_name, body) => {
     expect(await post('/responses', body)).toBe('accepted');
   });
@@ -278,6 +296,16 @@ describe('Responses', () => {
     ['messages', { ...base, messages: [] }, "this parameter has moved to 'input'"],
     ['max_tokens', { ...base, max_tokens: 9 }, "has moved to 'max_output_tokens'"],
     ['a limit under 16', { ...base, max_output_tokens: 1 }, 'Expected a value >= 16, but got 1'],
+    [
+      'a PDF without a name',
+      talk({ role: 'user', content: [{ type: 'input_file', file_data: onePage }] }),
+      "Missing required parameter: 'input[1].content[0].filename'",
+    ],
+    [
+      'a PDF that is none',
+      talk({ role: 'user', content: [{ type: 'input_file', filename: 'a.pdf', file_data: png }] }),
+      'Invalid file data',
+    ],
     [
       'an earlier response',
       { ...base, previous_response_id: 'resp_1' },

@@ -11,6 +11,7 @@ import { refundByMcp } from '../../examples/mcp-tools';
 import { readInBrowser } from '../../examples/server-sent-events';
 import { reportNow } from '../../examples/scheduled-reports';
 import { askAboutInvoice } from '../../examples/handoff';
+import { settleClaim } from '../../examples/images-and-files';
 import { askTheWriter } from '../../examples/subagents';
 import { sortTicket } from '../../examples/vendor-settings';
 import type { OfflineWorld } from '../../examples/offline-world';
@@ -75,6 +76,17 @@ test('customer-context: tools serve one customer, over the runs of a conversatio
 test("encrypted-payloads: Temporal's history holds nothing that can be read", async () => {
   const kept = await onTestServer(keepSecret);
   expect(kept).toEqual({ answer: 'The treasure is under the old oak.', isReadable: false });
+});
+
+test('images-and-files: a photo, a PDF and a drawing of a tool reach the model', async () => {
+  const sent: string[] = [];
+  const answer = await onTestServer(async (world) => {
+    const given = await settleClaim(world);
+    sent.push(JSON.stringify(world.emulator.requests.at(-1)?.body));
+    return given;
+  });
+  expect(answer).toBe('Yes: 420 EUR for the fender.');
+  expect(sent[0]?.match(/"type":"(?:image|document)"/g)).toHaveLength(3);
 });
 
 test('custom-tool: refunds once, after code has approved, with a typed result', async () => {

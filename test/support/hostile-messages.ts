@@ -19,6 +19,7 @@ const key = fc.constantFrom(
   'text',
   'questionId',
   'answer',
+  'attachments',
   '__proto__',
   'constructor',
   'toJSON',

@@ -1,6 +1,7 @@
 /** Plays the shell on the core, without Temporal: whole runs on a virtual clock, each step checked. */
 import { isDeepStrictEqual } from 'node:util';
 import { tailStart } from '../../activities/context/stripped-messages';
+import { textOf } from '../../workflows/core/attachments';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
 import { defined } from '../../workflows/core/json';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
@@ -427,7 +428,7 @@ export class RunDriver {
       ...(results.length === 0 ? [] : [{ role: 'tool', results } as const]),
       ...(input.userTexts ?? []).map((text): Message => ({
         role: 'user',
-        blocks: [{ type: 'text', text }],
+        blocks: [{ type: 'text', text: textOf(text) }],
       })),
     ];
     const headBefore = this.store(input.head, added);

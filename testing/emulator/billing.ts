@@ -46,7 +46,7 @@ interface CountedBlock {
 }
 
 function textWithoutImages(text: string): string {
-  return text.replace(/"(data|url|image_url)":"[A-Za-z0-9+/=:;,-]{512,}"/g, '"$1":""');
+  return text.replace(/"(data|url|image_url|file_data)":"[A-Za-z0-9+/=:;,-]{512,}"/g, '"$1":""');
 }
 
 function tableTokens({ text, extraTokens }: PromptBlock): number {

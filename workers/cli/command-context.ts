@@ -25,7 +25,7 @@ export interface Surroundings {
 /** What the composition root gives to commands. */
 export interface CommandContext extends Surroundings {
   readonly output: CommandOutput;
-  /** Connects to the environment's Temporal, or the embedded one. The command closes the client. */
+  /** Connects to the environment's Temporal, or the embedded one; with a store, images and files can be sent, and text be watched. The command closes the client. */
   readonly connect: (options?: Pick<ConnectOptions, 'store'>) => Promise<AgentClient>;
   /** Sets the exit code of the process. Default 0. */
   readonly exitWith: (code: number) => void;

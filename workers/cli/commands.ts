@@ -82,6 +82,11 @@ const unattended = option(
   'the built-in agent asks nobody: neither before commands nor before changes of files that programs run later',
 );
 
+const files = (about: string): Option =>
+  option('--file <path>', `${about} (PNG, JPEG, GIF, WebP, PDF, or text); repeatable`).argParser(
+    (file: string, before: readonly string[] | undefined) => [...(before ?? []), file],
+  );
+
 const statuses: readonly RunStatusWord[] = [
   'running',
   'waiting',
@@ -98,6 +103,7 @@ const running: readonly CommandSpec[] = [
     args: { '<goal>': 'the task of the agent' },
     options: [
       option('--workspace <dir>', 'directory that the agent works in'),
+      files('images and files for the model, beside the goal'),
       option('--agent <name>', 'agent to run (default: "coder", or the only one of --agents)'),
       option('--agents <file>', 'module that exports `agents`'),
       model,
@@ -211,6 +217,7 @@ const deciding: readonly CommandSpec[] = [
     args: { ...runId, '<text>': 'the answer' },
     options: [
       option('--question <id>', 'id of the question; optional if only one waits'),
+      files('images and files of the answer'),
       by('who answers'),
     ],
     action: async () => (await import('./commands/decide.ts')).answer,
@@ -247,7 +254,7 @@ const deciding: readonly CommandSpec[] = [
     name: 'message',
     about: 'send a message to the model, which reads it with its next call',
     args: { ...runId, '<text>': 'the message' },
-    options: [by('who sends it')],
+    options: [files('images and files of the message'), by('who sends it')],
     action: async () => (await import('./commands/decide.ts')).message,
   },
   {

@@ -149,3 +149,15 @@ export const editedInputChars = 128_000;
 
 /** Levels of JSON that such arguments may have: what the payload adds stays far from what a parser's stack takes (ADR 0022). */
 export const editedInputDepth = 64;
+
+/** Images and files of one goal, message or answer (ADR 0056). */
+export const attachmentsPerText = 20;
+
+/** Bytes of one image or document: the largest that any vendor takes in one request, 50 MB as base64 (ADR 0056). */
+export const attachmentBytes = 37 * 1024 * 1024;
+
+/** Bytes of a text file: the model gets its beginning, and reads on with `read_output` (ADR 0056). */
+export const textFileBytes = 4 * 1024 * 1024;
+
+/** Characters as which an attachment counts where texts wait: about what its record in the state has. */
+export const attachmentChars = 400;

@@ -19,12 +19,38 @@ export interface TextBlock {
   readonly text: string;
 }
 
-/** An image that the user or a tool gave, as base64 without a data-URL prefix. */
-export interface ImageBlock {
+/** What every image and document has: its bytes are in the store, and the transcript names them. */
+interface StoredMedia {
+  /** Blob with the bytes. */
+  readonly ref: ContentHash;
+  /** Of the file itself; as base64 it is a third longer. */
+  readonly bytes: number;
+  /** File name, if whoever gave it named it; at most 100 characters. */
+  readonly name?: string;
+  /** Compaction took it out of the requests: the model reads in its place what it was. */
+  readonly removed?: true;
+  /** The bytes as base64 without a data-URL prefix: only in a request that is about to be sent, never in a transcript. */
+  readonly data?: string;
+}
+
+/** An image that the user or a tool gave. */
+export interface ImageBlock extends StoredMedia {
   readonly type: 'image';
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
-  readonly data: string;
+  /** Pixels, as its header says. */
+  readonly width: number;
+  readonly height: number;
 }
+
+/** A document that the user or a tool gave and that models read whole. */
+export interface FileBlock extends StoredMedia {
+  readonly type: 'file';
+  readonly mediaType: 'application/pdf';
+  readonly pages: number;
+}
+
+/** What a transcript holds beside text. */
+export type MediaBlock = ImageBlock | FileBlock;
 
 /**
  * The model's reasoning. It is bound to the vendor and model that made it:
@@ -71,8 +97,8 @@ export interface ToolResultBlock {
   readonly isError: boolean;
   /** The whole output, where `content` is only its head and tail. */
   readonly blob?: ContentHash;
-  /** Images that the tool gave. No vendor takes them in every result, so they follow the results. */
-  readonly images?: readonly ImageBlock[];
+  /** Images and documents that the tool gave. No vendor takes them in every result, so they follow the results. */
+  readonly media?: readonly MediaBlock[];
 }
 
 /** A message by the user or the runtime. */
@@ -82,7 +108,7 @@ export interface UserMessage {
   readonly summary?: ContentHash;
   /** Stored outputs that the runtime names in this message. What anybody else writes about a ref is no such name. */
   readonly refs?: readonly ContentHash[];
-  readonly blocks: readonly (TextBlock | ImageBlock)[];
+  readonly blocks: readonly (TextBlock | MediaBlock)[];
 }
 
 /** A message by the model. */
@@ -103,3 +129,29 @@ export interface ToolMessage {
 
 /** One entry of a transcript. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
+
+/** A file of text, which every model reads as text. */
+interface TextFile extends Pick<FileBlock, 'type' | 'ref' | 'bytes' | 'name'> {
+  readonly mediaType: string;
+  readonly pages?: never;
+}
+
+/** An image or a file that is in the store; `AgentClient.upload` makes it. */
+export type Attachment =
+  Omit<ImageBlock, 'removed' | 'data'> | Omit<FileBlock, 'removed' | 'data'> | TextFile;
+
+/** What a person says: a text, and what it names. */
+interface SaidWithMedia {
+  /** Holds the `attachmentLabel` of each attachment, in their order, where it belongs. */
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+}
+
+/** A person's words, perhaps with images and files. */
+export type Said = string | SaidWithMedia;
+
+/** What a route takes beside text: the most bytes of one image and of one PDF; absent: none. */
+export interface RouteMedia {
+  readonly image?: number;
+  readonly pdf?: number;
+}

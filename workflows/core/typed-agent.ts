@@ -27,7 +27,7 @@ export type ContextOf<Agent extends AgentType> = Agent extends { readonly contex
   : undefined;
 
 /** Makes `context` required, optional or forbidden, as the agent's schema says. */
-type GivenContext<Context> = unknown extends Context
+export type GivenContext<Context> = unknown extends Context
   ? { readonly context?: JsonObject }
   : [Context] extends [undefined]
     ? { readonly context?: never }

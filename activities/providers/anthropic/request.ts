@@ -2,7 +2,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type {
   AssistantMessage,
-  ImageBlock,
+  MediaBlock,
   Message,
   ReasoningBlock,
   ToolMessage,
@@ -16,7 +16,7 @@ import { endsOpen, sendableVendorBlocks } from '../request/vendor-blocks';
 import { perObject } from '../request/per-object';
 import { anthropicStrict } from '../request/strict-schema';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
-import { sendableImages } from '../request/sendable-images';
+import { sendableMedia } from '../request/sendable-media';
 import { settingFields, withExtraBody } from '../settings/setting-rules';
 import { asText } from '../untrusted-json';
 import { anthropicSettings } from './settings';
@@ -29,7 +29,10 @@ export interface AnthropicRequestOptions {
 }
 
 type UserBlock =
-  Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.ToolResultBlockParam;
+  | Anthropic.TextBlockParam
+  | Anthropic.ImageBlockParam
+  | Anthropic.DocumentBlockParam
+  | Anthropic.ToolResultBlockParam;
 type AssistantBlock =
   | Anthropic.TextBlockParam
   | Anthropic.ThinkingBlockParam
@@ -173,7 +176,7 @@ function conversationOf(
   const turns: Turn[] = [];
   const prefix = new BoundPrefix(scope, () => [systemOf(request), toolsOf(request)]);
   const isOpen = noteOf(request) === undefined && endsOpen(request.messages, vendor);
-  const messages = repairTranscript(sendableImages(request.messages, 'anthropic'), { isOpen });
+  const messages = repairTranscript(sendableMedia(request, 'anthropic'), { isOpen });
   const vendorBlocks = sendableVendorBlocks(messages, vendor, isOpen);
   const { model, thoughts } = request;
   const own: Own = { model, vendor, prefix, thoughts, vendorBlocks };
@@ -216,12 +219,12 @@ const userTurn = perObject((message: UserMessage | ToolMessage): Sent => ({
     message.role === 'user' ? message.blocks.map(userBlock) : message.results.map(resultBlock),
 }));
 
-function userBlock(block: { type: 'text'; text: string } | ImageBlock): UserBlock {
+function userBlock(block: { type: 'text'; text: string } | MediaBlock): UserBlock {
   if (block.type === 'text') return { type: 'text', text: block.text };
-  return {
-    type: 'image',
-    source: { type: 'base64', media_type: block.mediaType, data: block.data },
-  };
+  const { mediaType: media_type, data = '', name: title } = block;
+  return media_type === 'application/pdf'
+    ? { type: 'document', source: { type: 'base64', media_type, data }, ...defined({ title }) }
+    : { type: 'image', source: { type: 'base64', media_type, data } };
 }
 
 function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {

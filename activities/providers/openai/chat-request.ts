@@ -12,7 +12,8 @@ import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
 import { perObject } from '../request/per-object';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
-import { sendableImages } from '../request/sendable-images';
+import { dataUrl, fileName } from '../request/media-url';
+import { sendableMedia } from '../request/sendable-media';
 import { openAiStrict } from '../request/strict-schema';
 import { schemaWithin } from '../request/tool-schema';
 import { settingFields, withExtraBody } from '../settings/setting-rules';
@@ -121,7 +122,7 @@ function conversationOf(
     request.thoughts,
   ]);
   const own: Own = { model: request.model, vendor, dialect, thoughts, isForgetful, ids, prefix };
-  const messages = repairTranscript(sendableImages(request.messages, 'chat')).flatMap((message) => {
+  const messages = repairTranscript(sendableMedia(request, 'chat')).flatMap((message) => {
     const built = messagesOf(message, own);
     if (dialect.thoughts?.as === 'details')
       prefix.add(message, () => built.map((each) => ({ ...each, reasoning_details: undefined })));
@@ -180,14 +181,16 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
 
 /** Text alone is sent as a string: older servers do not know parts. */
 function userMessage(message: UserMessage): ChatUserMessage {
-  const parts = message.blocks.map((block): ChatPart =>
-    block.type === 'text'
-      ? { type: 'text', text: block.text }
-      : {
-          type: 'image_url',
-          image_url: { url: `data:${block.mediaType};base64,${block.data}` },
-        },
-  );
+  const parts = message.blocks.map((block): ChatPart => {
+    switch (block.type) {
+      case 'text':
+        return { type: 'text', text: block.text };
+      case 'image':
+        return { type: 'image_url', image_url: { url: dataUrl(block) } };
+      case 'file':
+        return { type: 'file', file: { filename: fileName(block), file_data: dataUrl(block) } };
+    }
+  });
   return { role: 'user', content: plainText(parts) ?? parts };
 }
 

@@ -10,7 +10,8 @@ import type {
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { repairTranscript } from '../request/transcript-repair';
-import { sendableImages } from '../request/sendable-images';
+import { dataUrl, fileName } from '../request/media-url';
+import { sendableMedia } from '../request/sendable-media';
 import { openAiStrict } from '../request/strict-schema';
 import { settingFields, withExtraBody } from '../settings/setting-rules';
 import type { ChatDialect } from './chat-dialect';
@@ -33,7 +34,7 @@ export function responsesRequest(
   vendor: string,
   { extras = [] }: ChatDialect = {},
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
-  const input = repairTranscript(sendableImages(request.messages, 'responses')).flatMap((message) =>
+  const input = repairTranscript(sendableMedia(request, 'responses')).flatMap((message) =>
     itemsOf(message, request.thoughts === 'omitted' ? undefined : vendor),
   );
   const note = noteOf(request);
@@ -120,15 +121,16 @@ function builtItems(message: Message, vendor: string | undefined): readonly Item
 function userItem(message: UserMessage): Item {
   return {
     role: 'user',
-    content: message.blocks.map((block) =>
-      block.type === 'text'
-        ? { type: 'input_text', text: block.text }
-        : {
-            type: 'input_image',
-            detail: 'auto',
-            image_url: `data:${block.mediaType};base64,${block.data}`,
-          },
-    ),
+    content: message.blocks.map((block) => {
+      switch (block.type) {
+        case 'text':
+          return { type: 'input_text', text: block.text };
+        case 'image':
+          return { type: 'input_image', detail: 'auto', image_url: dataUrl(block) };
+        case 'file':
+          return { type: 'input_file', filename: fileName(block), file_data: dataUrl(block) };
+      }
+    }),
   };
 }
 

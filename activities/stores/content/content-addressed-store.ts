@@ -1,9 +1,12 @@
 /** The store over any database: names content, and verifies what it reads. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MediaPart } from '../../../workflows/core/attachments';
+import type { Attachment } from '../../../workflows/core/message';
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
 import { runKeyOf } from '../../../workflows/core/tools/lineage';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { LiveTexts } from '../live-texts';
+import { putMedia } from '../../media/check-media';
 import { PatternStore } from '../patterns/pattern-store';
 import type {
   BlobSlice,
@@ -100,6 +103,10 @@ export class ContentAddressedStore implements Store {
 
   putBlob(content: Buffer | string): Promise<ContentHash> {
     return this.#alone((batch) => batch.putBlob(content));
+  }
+
+  putMedia(part: MediaPart): Promise<Attachment> {
+    return putMedia(this, part);
   }
 
   async hasBlob(hash: string): Promise<boolean> {

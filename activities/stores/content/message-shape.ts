@@ -5,11 +5,33 @@ import type { Message } from '../../../workflows/core/message';
 const text = z.string();
 const fields = z.record(text, z.unknown());
 
-const image = z.object({ type: z.literal('image'), mediaType: text, data: text });
+const stored = {
+  ref: text,
+  bytes: z.number(),
+  name: text.exactOptional(),
+  removed: z.literal(true).exactOptional(),
+};
+
+/** An image or a document. */
+export const mediaShape = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('image'),
+    mediaType: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
+    ...stored,
+    width: z.number(),
+    height: z.number(),
+  }),
+  z.object({
+    type: z.literal('file'),
+    mediaType: z.literal('application/pdf'),
+    ...stored,
+    pages: z.number(),
+  }),
+]);
 
 const userBlock = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text }),
-  image,
+  mediaShape,
 ]);
 
 const assistantBlock = z.discriminatedUnion('type', [
@@ -26,7 +48,7 @@ const toolResult = z.object({
   content: text,
   isError: z.boolean(),
   blob: text.optional(),
-  images: z.array(image).optional(),
+  media: z.array(mediaShape).optional(),
 });
 
 const messages = z.array(

@@ -1,9 +1,10 @@
 /** The result of an MCP call as the model reads it: whatever can be read of it, in any form (ADR 0043). */
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
-import type { ImageBlock } from '../../../workflows/core/message';
-import { isImageOf } from '../../providers/request/image-size';
+import type { CheckedMedia } from '../../media/check-media';
+import { checkMedia } from '../../media/check-media';
 import { canonicalJson } from '../../stores/content-hash';
 import { isJsonObject } from '../input-schema';
+import { maxMedia, shownMedia } from '../output-with-media';
 
 /** A result, read. */
 export interface McpResult {
@@ -15,8 +16,8 @@ export interface McpResult {
   readonly isUnreadable: boolean;
   /** Beside the text; undefined if there is none. */
   readonly structured: JsonValue | undefined;
-  /** Images that models take; the text names each in its place. */
-  readonly images: readonly ImageBlock[];
+  /** Images and PDFs that models take; the text names each in its place. */
+  readonly media: readonly CheckedMedia[];
 }
 
 /** Bytes that base64 text encodes. */
@@ -41,17 +42,16 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
-const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
-/** Images of one result that the model sees; a request takes 20 large ones at most. */
-const maxImages = 10;
-
-/** The image in an item, whatever type the server gave it: its bytes say which it is. */
-function imageIn(item: JsonObject): ImageBlock | undefined {
-  const given = textIn(item, 'data') ?? textIn(item, 'blob') ?? '';
-  // Vendors take base64 on one line, with padding, and not as in URLs.
-  const data = Buffer.from(given.replace(/^data:[^,]{0,200},/, ''), 'base64').toString('base64');
-  const mediaType = imageTypes.find((type) => isImageOf({ mediaType: type, data }));
-  return mediaType && { type: 'image', mediaType, data };
+/** The image or PDF in an item, whatever type the server gave it: its bytes say which it is. Texts are read as texts. */
+function mediaIn(item: JsonObject): CheckedMedia | undefined {
+  const data = textIn(item, 'data') ?? textIn(item, 'blob') ?? '';
+  for (const type of ['image', 'file'] as const) {
+    const checked = checkMedia({ type, data });
+    if ('problem' in checked) continue;
+    const { facts } = checked;
+    return facts.type === 'image' || facts.mediaType === 'application/pdf' ? checked : undefined;
+  }
+  return undefined;
 }
 
 function mediaText(kind: string, item: JsonObject): string | undefined {
@@ -103,20 +103,16 @@ function itemText(item: unknown): string | undefined {
     : undefined;
 }
 
-/** An item with an image that is shown, in words. */
-const shownImage = ({ mediaType, data }: ImageBlock): string =>
-  `[image ${mediaType}, ${bytesOf(data)} bytes: it follows this result]`;
-
-/** The images in the content that are shown. */
-function shownImages(items: readonly unknown[]): ReadonlyMap<unknown, ImageBlock> {
-  const found = items.flatMap((item): [unknown, ImageBlock][] => {
+/** The images and PDFs in the content that are shown. */
+function mediaOfItems(items: readonly unknown[]): ReadonlyMap<unknown, CheckedMedia> {
+  const found = items.flatMap((item): [unknown, CheckedMedia][] => {
     if (!isJsonObject(item)) return [];
     const { type, resource } = item;
     const holder = type === 'resource' && isJsonObject(resource) ? resource : item;
-    const image = type === 'image' || type === 'resource' ? imageIn(holder) : undefined;
-    return image === undefined ? [] : [[item, image]];
+    const media = type === 'image' || type === 'resource' ? mediaIn(holder) : undefined;
+    return media === undefined ? [] : [[item, media]];
   });
-  return new Map(found.slice(0, maxImages));
+  return new Map(found.slice(0, maxMedia));
 }
 
 function canonical(value: unknown): string | undefined {
@@ -167,10 +163,10 @@ const saysYes: readonly unknown[] = [true, 'true', 1];
  */
 export function readMcpResult(result: JsonObject): McpResult {
   const items = contentItems(result);
-  const images = shownImages(items);
+  const media = mediaOfItems(items);
   const texts = items.map((item) => {
-    const image = images.get(item);
-    return image === undefined ? itemText(item) : shownImage(image);
+    const shown = media.get(item);
+    return shown === undefined ? itemText(item) : shownMedia(shown);
   });
   const readable = texts.filter((text) => text !== undefined);
   const { structuredContent } = result;
@@ -186,6 +182,6 @@ export function readMcpResult(result: JsonObject): McpResult {
     isError: saysYes.includes(result['isError'] ?? result['is_error']),
     isUnreadable,
     structured,
-    images: [...images.values()],
+    media: [...media.values()],
   };
 }

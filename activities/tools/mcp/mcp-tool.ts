@@ -8,7 +8,7 @@ import { askWhere, inputNamesOf } from '../define-tool';
 import { editedFileField } from '../edits-file';
 import { checkBy, parseBy } from '../input-problems';
 import { hasReferences, inputSchemaFromJson, isJsonObject } from '../input-schema';
-import { OutputWithImages } from '../output-with-images';
+import { OutputWithMedia } from '../output-with-media';
 import { privilegedFinder } from '../privileged-parameters';
 import type { Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
@@ -76,15 +76,15 @@ export function shownResult(
   call: McpCall,
   result: JsonObject,
   fitsPromise: (structured: unknown) => boolean = () => true,
-): string | OutputWithImages {
-  const { text, isError, isUnreadable, structured, images } = readMcpResult(result);
+): string | OutputWithMedia {
+  const { text, isError, isUnreadable, structured, media } = readMcpResult(result);
   const said = sanitizeText(text.slice(0, seenChars), { maxChars: 500 });
   if (isError && saysResultNotWritten(text)) throw callError(call, 'unreadable', said);
   if (isError)
     throw new ToolError(said || `${call.tool} failed without a message`, { output: text });
   if (isUnreadable) throw callError(call, 'unreadable', 'its result has no readable text');
   const output = fitsPromise(structured) ? text : `${text}\n${oddResult}`;
-  return images.length === 0 ? output : new OutputWithImages(output, images);
+  return media.length === 0 ? output : new OutputWithMedia(output, media);
 }
 
 async function execute(
@@ -92,7 +92,7 @@ async function execute(
   fitsPromise: (structured: unknown) => boolean,
   input: unknown,
   context: ToolContext,
-): Promise<string | OutputWithImages> {
+): Promise<string | OutputWithMedia> {
   const { idempotencyKey } = context;
   const params = { name: call.tool, arguments: input, _meta: { idempotencyKey } };
   const result = await callMcp(call, context, (client, options) =>

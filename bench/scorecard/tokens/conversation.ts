@@ -1,5 +1,6 @@
 /** Conversations as an agent has them: a goal, then tool calls whose results are of one kind or of all. */
-import type { ImageBlock, Message } from '../../../workflows/core/message';
+import { loadedBlock } from '../transcripts/pixels';
+import type { MediaBlock, Message } from '../../../workflows/core/message';
 import type { Dice } from './dice';
 import type { Material, MaterialSource } from './materials';
 import { materials } from './materials';
@@ -57,10 +58,10 @@ function materialOf(kind: ConversationKind, dice: Dice): Material {
 }
 
 /** A PNG as far as its header goes, which is as far as anybody here reads it. */
-function image(dice: Dice): ImageBlock {
+function image(dice: Dice): MediaBlock {
   const bytes = Buffer.alloc(900);
   bytes.write('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 0, 'latin1');
   bytes.writeUInt32BE(200 + dice.below(2_600), 16);
   bytes.writeUInt32BE(200 + dice.below(2_600), 20);
-  return { type: 'image', mediaType: 'image/png', data: bytes.toString('base64') };
+  return loadedBlock(bytes.toString('base64'));
 }

@@ -1,4 +1,5 @@
 /** Each dialect against its server, played as strictly as it is: real SDKs over HTTP, inputs from public reports. */
+import { pixel } from '../../../bench/scorecard/transcripts/pixels';
 import { z } from 'zod';
 import { chatDialects } from '../../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../../activities/providers/openai/openai-provider';
@@ -56,13 +57,7 @@ const thought = (vendor: string): AssistantMessage['blocks'][number] => ({
 });
 const picture: Message = {
   role: 'user',
-  blocks: [
-    {
-      type: 'image',
-      mediaType: 'image/png',
-      data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-    },
-  ],
+  blocks: [pixel.png],
 };
 
 /** After a call of another vendor, whose id no Mistral template takes (anomalyco/opencode#1680). */

@@ -1,4 +1,5 @@
 /** One conversation of 30 iterations moves over all dialects and back: no server refuses a request, with real SDKs over HTTP. */
+import { pixel } from '../../../bench/scorecard/transcripts/pixels';
 import type { Message } from '../../../workflows/core/message';
 import { reply } from '../../../testing/emulator/script';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
@@ -6,9 +7,7 @@ import { userMessage } from '../support/provider-bench';
 import type { Served } from './served';
 import { kept, sendTo, servers, startServers } from './served';
 
-const pixel =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-const image = { type: 'image', mediaType: 'image/png', data: pixel } as const;
+const image = pixel.png;
 
 let emulator: VendorEmulator;
 beforeEach(async () => {
@@ -40,8 +39,8 @@ function answersTo(message: Extract<Message, { role: 'assistant' }>, place: numb
             name: block.name,
             content: `content ${place}`,
             isError: false,
-            ...(place % 4 === 1 ? { images: [image] } : {}),
-            ...(place % 12 === 0 ? { images: [image, image] } : {}),
+            ...(place % 4 === 1 ? { media: [image] } : {}),
+            ...(place % 12 === 0 ? { media: [image, image] } : {}),
           },
         ] as const)
       : [],
@@ -54,7 +53,7 @@ function answersTo(message: Extract<Message, { role: 'assistant' }>, place: numb
 
 function imagesIn(messages: readonly Message[]): number {
   const results = messages.flatMap((each) => (each.role === 'tool' ? each.results : []));
-  return results.flatMap(({ images = [] }) => images).length;
+  return results.flatMap(({ media = [] }) => media).length;
 }
 
 test.each([1, 4, 7])('thirty iterations, %i servers further each time', async (stride) => {
@@ -73,6 +72,6 @@ test.each([1, 4, 7])('thirty iterations, %i servers further each time', async (s
   expect(emulator.refusals.map(({ error }) => error.message)).toEqual([]);
   expect(emulator.requests).toHaveLength(31);
   const last = JSON.stringify(emulator.requests.at(-1)?.body);
-  expect(last.split(pixel)).toHaveLength(1 + imagesIn(messages));
+  expect(last.split(String(image.data))).toHaveLength(1 + imagesIn(messages));
   expect(new Set(emulator.requests.map(({ mount }) => mount)).size).toBe(names.length);
 });

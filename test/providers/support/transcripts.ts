@@ -1,4 +1,5 @@
 /** Arbitrary transcripts: valid ones as the store keeps them, and damaged ones as a bug might leave them. */
+import { pixel } from '../../../bench/scorecard/transcripts/pixels';
 import type {
   AssistantMessage,
   Message,
@@ -13,14 +14,11 @@ const text = fc.oneof(
   fc.constantFrom('ok', ' ', '', '\n', '\ud83d', 'half \udc00 pair', '👋', '\u0000'),
 );
 
-const pixel =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-
 const user: fc.Arbitrary<UserMessage> = fc
   .array(
     fc.oneof(
       text.map((each) => ({ type: 'text', text: each }) as const),
-      fc.constant({ type: 'image', mediaType: 'image/png', data: pixel } as const),
+      fc.constant(pixel.png),
     ),
     { minLength: 1, maxLength: 3 },
   )

@@ -117,7 +117,9 @@ test.each([
 ])('base64 %s is the same image', async (_how, data) => {
   const messages = await transcriptAfter([{ type: 'image', data, mimeType: 'image/png' }]);
   const results = messages.flatMap((each) => (each.role === 'tool' ? each.results : []));
-  expect(results[0]?.images).toEqual([{ type: 'image', mediaType: 'image/png', data: png }]);
+  const [image] = results[0]?.media ?? [];
+  expect(image).toMatchObject({ type: 'image', mediaType: 'image/png', width: 1, height: 1 });
+  expect((await stored.store.getBlob(image?.ref ?? '')).toString('base64')).toBe(png);
 });
 
 test('one that the vendor would refuse is said in words', async () => {
@@ -136,7 +138,7 @@ test.each<[string, object]>([
 ])('%s are said in words', async (_what, item) => {
   const [, , results] = await transcriptAfter([item]);
   expect(JSON.stringify(results)).toMatch(/\[image image\/[\w+]+, \d+ bytes, not shown\]/);
-  expect(JSON.stringify(results)).not.toContain('"images"');
+  expect(JSON.stringify(results)).not.toContain('"media"');
 });
 
 test('an image as a resource is shown; the eleventh is not, and compaction removes them all', async () => {
@@ -144,9 +146,10 @@ test('an image as a resource is shown; the eleventh is not, and compaction remov
   const items = Array.from({ length: 11 }, () => ({ type: 'resource', resource }));
   const messages = await transcriptAfter(items);
   const [result] = messages.flatMap((each) => (each.role === 'tool' ? each.results : []));
-  expect(result?.images).toHaveLength(10);
+  expect(result?.media).toHaveLength(10);
   expect(result?.content).toContain('[resource mem://a, 70 bytes, not shown]');
   const stripped = messages.map((each) => strippedMessage(each, 4_000, () => 'ref'));
-  expect(JSON.stringify(stripped)).not.toContain(png);
-  expect(JSON.stringify(stripped)).toContain('The runtime removed an image to save space');
+  const sent = JSON.stringify(anthropicRequest(requestOf(stripped), { vendor: 'anthropic' }));
+  expect(sent).not.toContain('"base64"');
+  expect(sent).toContain('An image was here (image/png, 1 x 1 pixels)');
 });

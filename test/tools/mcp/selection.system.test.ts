@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { connectMcp } from '../../../activities/tools/mcp/connect-mcp';
 import type { McpOptions, McpTools } from '../../../activities/tools/mcp/connect-mcp';
-import { OutputWithImages } from '../../../activities/tools/output-with-images';
+import { OutputWithMedia } from '../../../activities/tools/output-with-media';
 import { approvalContext, callTool, toolContext, toolErrorOf } from '../tool-context';
 import { toolOf } from './raw-server';
 
@@ -119,7 +119,7 @@ describe('resources and prompts', () => {
     await connected({ resources: true });
     const read = toolOf(mcp, 'fix_read_resource');
     const output = await read.execute({ uri: 'mem://pixel' }, toolContext());
-    expect(output).toBeInstanceOf(OutputWithImages);
+    expect(output).toBeInstanceOf(OutputWithMedia);
     const error = await toolErrorOf(call('fix_read_resource', { uri: 'mem://none' }));
     expect(error.message).toContain('Resource mem://none not found');
     expect(read.hintFor(error, {}, approvalContext())).toContain('a URI that fix_list_resources');

@@ -1,7 +1,7 @@
 /** What fits Anthropic's Messages wire, and the vendor's words for what does not. */
 import { z } from 'zod';
 import type { JsonObject } from '../../../workflows/core/json';
-import { imageMediaTypes, isBase64, pngEdge, sniffedMediaType } from '../image-rules';
+import { imageMediaTypes, isBase64, pdfPages, pngEdge, sniffedMediaType } from '../media-rules';
 import { innerIssue, isObject, stringOf } from '../json-read';
 import type { ValidationContext } from '../wire';
 
@@ -64,9 +64,29 @@ const imageBlock = z.strictObject({
   source: imageSource,
   cache_control: anything,
 });
+/** A PDF, or a text; the vendor's words for what is none (anthropics/claude-code#5174). */
+const documentSource = z.discriminatedUnion('type', [
+  z
+    .looseObject({
+      type: z.literal('base64'),
+      media_type: z.literal('application/pdf'),
+      data: z.string(),
+    })
+    .superRefine(({ data }, context) => {
+      const problem = !isBase64(data)
+        ? '{at}.data: Invalid base64 data'
+        : pdfPages(data) === undefined
+          ? '{at}.data: The PDF specified was not valid.'
+          : undefined;
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    }),
+  z.looseObject({ type: z.literal('text'), data: z.string() }),
+  z.looseObject({ type: z.enum(['content', 'url', 'file']) }),
+]);
+
 const documentBlock = z.strictObject({
   type: z.literal('document'),
-  source: anything,
+  source: documentSource,
   cache_control: anything,
   citations: anything,
   context: anything,

@@ -1,6 +1,6 @@
 /** What Anthropic refuses on the Messages wire, in its own words where public reports quote them. */
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
-import { pngEdge } from '../image-rules';
+import { pdfPages, pngEdge } from '../media-rules';
 import { blocksOf, isList, isObject, listOf, numberOf, objectOf, stringOf } from '../json-read';
 import type { VendorError } from '../step';
 import type { ValidationContext } from '../wire';
@@ -30,6 +30,8 @@ interface PlacedMessage {
 
 /** Images and documents per request (vision guide). */
 const maxImages = 100;
+/** Pages of PDFs per request (PDF guide; anthropics/claude-code#6231). */
+const maxPages = 100;
 /** Pixels of an image's longer side if a request has more than this many images (vision guide). */
 const manyImagesEdge = 2_000;
 const manyImages = 20;
@@ -178,16 +180,21 @@ function* sealProblems({ block, place, type }: PlacedBlock, scope: MessageScope)
   }
 }
 
-function imagesIn(blocks: readonly JsonObject[]): readonly JsonObject[] {
+function blocksOfType(blocks: readonly JsonObject[], type: string): readonly JsonObject[] {
   return blocks.flatMap((block) => {
-    if (block['type'] === 'image') return [block];
-    return isList(block['content']) ? imagesIn(blocksOf(block['content'])) : [];
+    if (block['type'] === type) return [block];
+    return isList(block['content']) ? blocksOfType(blocksOf(block['content']), type) : [];
   });
 }
 
-function* manyImagesProblems(images: readonly JsonObject[]): Problems {
-  if (images.length > maxImages)
-    yield `Too many images and documents: ${images.length} + 0 > ${maxImages}`;
+function* mediaProblems(blocks: readonly JsonObject[]): Problems {
+  const images = blocksOfType(blocks, 'image');
+  const documents = blocksOfType(blocks, 'document');
+  if (images.length + documents.length > maxImages)
+    yield `Too many images and documents: ${images.length} + ${documents.length} > ${maxImages}`;
+  const pages = documents.map(({ source }) => pdfPages(stringOf(objectOf(source)['data'])) ?? 0);
+  if (pages.reduce((sum, each) => sum + each, 0) > maxPages)
+    yield `A maximum of ${maxPages} PDF pages may be provided.`;
   const isLarge = (image: JsonObject): boolean =>
     pngEdge(stringOf(objectOf(image['source'])['data'])) > manyImagesEdge;
   if (images.length > manyImages && images.some(isLarge))
@@ -218,9 +225,7 @@ function* contentProblems(
       yield* blockProblems(block, role);
     }
   }
-  yield* manyImagesProblems(
-    imagesIn(messages.flatMap(({ blocks }) => blocks.map(({ block }) => block))),
-  );
+  yield* mediaProblems(messages.flatMap(({ blocks }) => blocks.map(({ block }) => block)));
 }
 
 function* budgetProblems(body: JsonObject, budget: number): Problems {

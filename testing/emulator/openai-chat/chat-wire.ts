@@ -223,7 +223,7 @@ function conversation(body: JsonObject): Conversation {
 
 function promptBlocks(body: JsonObject): readonly PromptBlock[] {
   const messages = listOf(body['messages']).map(objectOf);
-  return [...toolBlocks(body), ...messageBlocks(messages, 'image_url')];
+  return [...toolBlocks(body), ...messageBlocks(messages)];
 }
 
 /** The Chat Completions wire. Source: vendor's API reference; shapes in cases.jsonl. */

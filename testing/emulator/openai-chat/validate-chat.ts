@@ -6,6 +6,7 @@ import type { Refusals } from '../openai/openai-shapes';
 import {
   anything,
   detailShape,
+  fileFields,
   firstOf,
   functionShape,
   imageShape,
@@ -89,11 +90,12 @@ const imagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: imageShape, detail: detailShape }),
 });
+const filePart = z.object({ type: z.literal('file'), file: z.object(fileFields) });
 const refusalPart = z.object({ type: z.literal('refusal') });
 
 /** A text of at most 1,048,576 characters, or parts. If content is required, `contentRules` says so. */
 function contentShape(...more: readonly (typeof refusalPart)[]): z.ZodType {
-  const part = z.discriminatedUnion('type', [textPart, imagePart, ...more]);
+  const part = z.discriminatedUnion('type', [textPart, imagePart, filePart, ...more]);
   return z.union([z.string().max(1_048_576), z.array(part).min(1)]).nullish();
 }
 
@@ -157,7 +159,7 @@ function* fieldRules(body: JsonObject): Refusals {
   }
 }
 
-function* contentRules(message: JsonObject, index: number): Refusals {
+function* contentRules(message: JsonObject, index: number, context: ValidationContext): Refusals {
   const { role, content, tool_calls: calls, refusal: refused } = message;
   const isSilent = role === 'assistant' && (calls !== undefined || typeof refused === 'string');
   if ((content === null || content === undefined) && !isSilent) {
@@ -174,6 +176,9 @@ function* contentRules(message: JsonObject, index: number): Refusals {
       'invalid_value',
     );
   }
+  // Of the servers that the emulator plays, none takes documents on this wire (vllm-project/vllm#41121).
+  if (context.server !== undefined && blocksOf(content).some(({ type }) => type === 'file'))
+    yield refusal("Unsupported chat content part type: 'file'.", `messages[${index}]`, null);
   const twice = repeated(callIds(message));
   if (twice !== undefined) {
     yield refusal(
@@ -270,7 +275,7 @@ function* allRules(body: JsonObject, context: ValidationContext): Refusals {
   yield* sharedRules(body, names);
   const messages = listOf(body['messages']).map(objectOf);
   for (const [index, message] of messages.entries()) {
-    yield* contentRules(message, index);
+    yield* contentRules(message, index, context);
     yield* detailRules(body, message, index, context);
   }
   yield* pairingRules(messages);

@@ -135,7 +135,7 @@ function promptBlocks(body: JsonObject): readonly PromptBlock[] {
   return [
     ...toolBlocks(body),
     { text: `instructions:${text}`, extraTokens: 0, breakpoint: false },
-    ...messageBlocks(inputItems(body), 'input_image'),
+    ...messageBlocks(inputItems(body)),
   ];
 }
 

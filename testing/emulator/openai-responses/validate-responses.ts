@@ -6,6 +6,7 @@ import type { Refusals } from '../openai/openai-shapes';
 import {
   anything,
   detailShape,
+  fileFields,
   firstOf,
   functionShape,
   imageShape,
@@ -97,7 +98,7 @@ const itemShape = z.discriminatedUnion('type', [
       ['system', 'developer', 'user'],
       z.object({ type: z.literal('input_text'), text: z.string() }),
       z.object({ type: z.literal('input_image'), image_url: imageShape, detail: detailShape }),
-      z.object({ type: z.literal('input_file') }),
+      z.object({ type: z.literal('input_file'), ...fileFields }),
     ),
   ]),
   z.strictObject({

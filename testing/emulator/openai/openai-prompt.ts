@@ -3,8 +3,11 @@ import type { JsonObject } from '../../../workflows/core/json';
 import { blocksOf, listOf, objectOf } from '../json-read';
 import type { PromptBlock } from '../wire';
 
-/** Tokens that an image costs here (OpenAI's documented price of one high-detail 512 px square plus base: 170 + 85). */
-const imageTokens = 255;
+/** Tokens that an image or a file costs here (OpenAI's documented price of one high-detail 512 px square plus base: 170 + 85). */
+const mediaTokens = 255;
+
+/** Types of parts with bytes, on both wires. */
+const mediaTypes: readonly unknown[] = ['image_url', 'input_image', 'file', 'input_file'];
 
 /** True for a message or item that instructs the model. */
 export function isInstruction({ role }: JsonObject): boolean {
@@ -22,14 +25,11 @@ export function toolBlocks(body: JsonObject): readonly PromptBlock[] {
     }));
 }
 
-/** Messages or items; images are their parts of this type. */
-export function messageBlocks(
-  messages: readonly JsonObject[],
-  imageType: string,
-): readonly PromptBlock[] {
+/** Messages or items. */
+export function messageBlocks(messages: readonly JsonObject[]): readonly PromptBlock[] {
   return messages.map((message) => {
-    const images = blocksOf(message['content']).filter(({ type }) => type === imageType);
-    const extraTokens = imageTokens * images.length;
+    const media = blocksOf(message['content']).filter(({ type }) => mediaTypes.includes(type));
+    const extraTokens = mediaTokens * media.length;
     return { text: JSON.stringify(message), extraTokens, breakpoint: false };
   });
 }

@@ -1,7 +1,7 @@
 /** What OpenAI's two wires refuse alike: the shapes that they share, and the vendor's words for what does not fit. */
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
-import { imageMediaTypes, isBase64, sniffedMediaType } from '../image-rules';
+import { imageMediaTypes, isBase64, pdfPages, sniffedMediaType } from '../media-rules';
 import { innerIssue, numberOf, objectOf, stringOf } from '../json-read';
 import type { VendorError } from '../step';
 import { askedForm, openAiStrictProblem } from '../strict-schemas';
@@ -172,6 +172,20 @@ export const imageShape = z.string().superRefine((url, context) => {
     );
   }
 });
+
+/** An inline PDF with its name, as both wires have it (vercel/ai#7266). */
+export const fileFields = {
+  filename: z.string().min(1),
+  file_data: z.string().superRefine((url, context) => {
+    const [, data = ''] = /^data:application\/pdf;base64,(.*)$/.exec(url) ?? [];
+    if (isBase64(data) && pdfPages(data) !== undefined) return;
+    refuse(
+      context,
+      "Invalid file data: '{at}'. Expected a base64-encoded data URL with an application/pdf MIME type (e.g. 'data:application/pdf;base64,SGVsbG8sIFdvcmxkIQ=='), but got an invalid base64-encoded value.",
+      'invalid_value',
+    );
+  }),
+};
 
 /** How closely the model looks at an image. */
 export const detailShape = z.enum(['low', 'high', 'auto']).optional();

@@ -9,9 +9,11 @@ import { defined } from '../../../workflows/core/json';
 import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';
+import { withContent } from '../attached-files';
 import { argumentLines } from '../display/argument-lines';
 
 type Options = CommonOptions & Actor;
+type SayOptions = Options & { readonly file?: readonly string[] };
 type DecisionOptions = Options & { readonly digest?: string };
 type ReasonOptions = Options & { readonly reason: string };
 
@@ -60,12 +62,12 @@ export async function answer(
   context: CommandContext,
   runId: string,
   text: string,
-  options: Options & { readonly question?: string },
+  options: SayOptions & { readonly question?: string },
 ): Promise<void> {
-  await withClient(context, async (client) => {
+  await withContent(context, text, options.file, async (client, content) => {
     const run = client.run(runId);
     const questionId = await chooseItem(run, 'question', options.question);
-    await run.answer(questionId, text, options);
+    await run.answer(questionId, content, options);
     print(context, options, { runId, questionId, answered: true }, `answered ${questionId}`);
   });
 }
@@ -128,13 +130,16 @@ async function send(
 }
 
 /** Sends a message to the model. */
-export function message(
+export async function message(
   context: CommandContext,
   runId: string,
   text: string,
-  options: Options,
+  options: SayOptions,
 ): Promise<void> {
-  return send(context, runId, options, 'message', (run) => run.addMessage(text, options));
+  await withContent(context, text, options.file, (client, content) =>
+    client.run(runId).addMessage(content, options),
+  );
+  print(context, options, { runId, sent: 'message' }, `sent message to ${runId}`);
 }
 
 /** Hands the run to a person. */

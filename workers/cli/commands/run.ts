@@ -13,6 +13,8 @@ import { defined } from '../../../workflows/core/json';
 import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
 import { SetupError } from '../../setup-error';
+import type { Content } from '../../../workflows/core/attachments';
+import { withFiles, withMediaStore } from '../attached-files';
 import { builtInAgentName } from '../built-in-agent-name';
 import type { WorkerOffer } from '../local-agents';
 import type { LocalWorker } from '../local-worker';
@@ -33,6 +35,7 @@ interface RunOptions extends CommonOptions {
   readonly budgetTokens?: number;
   readonly tenant?: string;
   readonly detach?: boolean;
+  readonly file?: readonly string[];
 }
 
 /** Milliseconds for calls in progress after an interrupt: a person waits for the prompt, and the run loses only the call. */
@@ -45,14 +48,14 @@ export async function run(
   options: RunOptions,
 ): Promise<void> {
   const environment = readEnvironment(context.variables, context.directory);
-  const start = startOptions(context.directory, goal, options);
+  const content = await withFiles(context, goal, options.file);
+  const start = startOptions(context.directory, content, options);
   checkStart(start);
   if (start.workspace !== undefined) await checkWorkspace(start.workspace);
-  if (options.detach === true) await detach(context, environment, start, options);
-  else await workHere(context, environment, start, options);
+  await (options.detach === true ? detach : workHere)(context, environment, start, options);
 }
 
-function startOptions(directory: string, goal: string, options: RunOptions): StartOptions {
+function startOptions(directory: string, goal: Content, options: RunOptions): StartOptions {
   const { workspace, id, maxIterations, tenant, budgetUsd, budgetTokens } = options;
   const budget = defined({ usd: budgetUsd, tokens: budgetTokens });
   return {
@@ -91,8 +94,12 @@ async function detach(
     ? start
     : withAgent(start, options, await offerOf(environment, { agents, directory, variables }));
   const server = await reachTemporal(environment, variables);
-  const { runId } = await withClient(clientOf(environment, server), (client) =>
-    client.start(request),
+  const { runId } = await withMediaStore({ directory, variables }, options.file, (store) =>
+    withClient(
+      clientOf(environment, server),
+      (client) => client.start(request),
+      defined({ store }),
+    ),
   );
   const { address, uiUrl } = server;
   output.write(`${json === true ? JSON.stringify({ runId, address, uiUrl }) : runId}\n`);
@@ -104,7 +111,7 @@ function clientOf(
   { taskQueue }: Environment,
   server: ReachedServer,
 ): Pick<CommandContext, 'connect'> {
-  return { connect: (options) => connect({ ...server, taskQueue, ...options }) };
+  return { connect: (given) => connect({ ...server, taskQueue, ...given }) };
 }
 
 /** The agents that this machine offers: loaded late, because a detached run needs none (ADR 0029). */

@@ -72,6 +72,8 @@ const lines: { readonly [Type in TimelineEntry['type']]: Line<Type> } = {
     line(`the conversation nears its window: ${tokens} of ${windowTokens} tokens`, 'yellow'),
   PromptCutEvent: ({ route, countedTokens, measuredTokens }) =>
     line(promptCutText(route, countedTokens, measuredTokens), 'yellow'),
+  MediaLeftOutEvent: ({ route, media }) =>
+    line(`${route} did not get: ${media.join('; ')}`, 'yellow'),
   CompactionEvent: ({ tier, tokensBefore, tokensAfter, why }) =>
     line(
       `compacted (tier ${tier}) from ${tokensBefore} to ${tokensAfter} tokens: ${why}`,

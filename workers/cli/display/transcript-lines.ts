@@ -1,6 +1,6 @@
 /** A transcript for people: every line is safe for a terminal, whatever a model or tool wrote. */
 import { defined } from '../../../workflows/core/json';
-import type { Message } from '../../../workflows/core/message';
+import type { MediaBlock, Message } from '../../../workflows/core/message';
 import type { DisplayLine } from './terminal-text';
 import { printableLines } from './printable';
 
@@ -11,13 +11,20 @@ function textLines(prefix: string, text: string, color?: DisplayLine['color']): 
   }));
 }
 
+function mediaText({ type, mediaType, name, bytes, ref, removed }: MediaBlock): string {
+  const what = [type, ...(name === undefined ? [] : [name]), mediaType, `${bytes} bytes`].join(
+    ', ',
+  );
+  return `(${what}, ref ${ref}${removed === true ? ', removed from requests' : ''})`;
+}
+
 function messageLines(message: Message): readonly DisplayLine[] {
   switch (message.role) {
     case 'user':
       return message.blocks.flatMap((block) =>
         block.type === 'text'
           ? textLines('user       ', block.text, 'bold')
-          : textLines('user       ', `(image, ${block.mediaType})`, 'bold'),
+          : textLines('user       ', mediaText(block), 'bold'),
       );
     case 'assistant':
       return message.blocks.flatMap((block) => {
@@ -35,13 +42,14 @@ function messageLines(message: Message): readonly DisplayLine[] {
         }
       });
     case 'tool':
-      return message.results.flatMap(({ name, content, isError, blob }) => [
+      return message.results.flatMap(({ name, content, isError, blob, media = [] }) => [
         ...textLines(
           'result     ',
           `${name}${isError ? ' (failed)' : ''}:`,
           isError ? 'red' : 'dim',
         ),
         ...textLines('           ', content, 'dim'),
+        ...media.flatMap((block) => textLines('           ', mediaText(block), 'dim')),
         ...(blob === undefined ? [] : textLines('           ', `(whole output: ${blob})`, 'dim')),
       ]);
   }

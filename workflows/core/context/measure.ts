@@ -14,7 +14,7 @@ export interface ContextMeasure {
   readonly bytes: number;
   readonly images: number;
   /** A limit of the vendor's beside the window that the request breaks. */
-  readonly over?: 'bytes' | 'images' | 'image-bytes' | 'messages';
+  readonly over?: 'bytes' | 'images' | 'image-bytes' | 'pages' | 'messages';
 }
 
 /** What a request to one route may hold. */

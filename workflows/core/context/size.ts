@@ -1,4 +1,5 @@
 /** How large the next request may be and probably is: the bounds of a route, and the vendor's last count with what is new. */
+import { charsOf } from '../attachments';
 import { routeName } from '../failover/provider-health';
 import { defined } from '../json';
 import type { CallModelResult } from '../model-call/ports';
@@ -112,7 +113,7 @@ type Foreseeing = ContextSlice & SnapshotSlice & Pick<PeopleSlice, 'inbox'>;
 export function probableTokens(state: Foreseeing, route: string): number | undefined {
   const counted = countedNow(state);
   if (counted === undefined) return undefined;
-  const texts = state.inbox.reduce((chars, text) => chars + text.length, 0);
+  const texts = state.inbox.reduce((chars, text) => chars + charsOf(text), 0);
   const words = (state.context.pendingChars + texts) / charactersPerToken;
   return counted.tokens + Math.ceil(words * (state.context.factors[route]?.words ?? 1));
 }

@@ -1,4 +1,5 @@
 /** The slice of the routes that a run calls: their health, and what failover has done. */
+import type { RouteMedia } from '../message';
 import type { ModelPrice } from '../budget/spend';
 import type { ThoughtReplay } from '../failure';
 import type { FailoverReason } from '../limits';
@@ -17,6 +18,8 @@ export interface RouteConfig {
   readonly onRefusedRequest?: 'end-run';
   /** Replaces the limit of the same name. */
   readonly thinkingMs?: number;
+  /** What the model takes beside text, with the most bytes of one file; absent: unknown, so that all is sent. */
+  readonly media?: RouteMedia;
   /** Absent if nobody knows what the model costs. */
   readonly price?: ModelPrice;
 }
@@ -62,6 +65,8 @@ export interface FailoverSlice {
   readonly thoughtReplay?: { readonly [route: string]: ThoughtReplay };
   /** Routes that refused to enforce the form of a reply; absent if none did. */
   readonly unstructured?: readonly string[];
+  /** Identity of what the last reply's model did not get of the conversation's media, with its route: told once. */
+  readonly mediaLeftOut?: string;
   /** Place of the last called route in the chain. */
   readonly lastRouteIndex?: number;
 }

@@ -1,5 +1,6 @@
 /** The activity `callModel` as the core sees it: its input and its results. */
 import type { ActivityTimes } from '../activity-times';
+import type { Said } from '../message';
 import type { Allowance, CallSpend, EstimatedSpend, Usage } from '../budget/spend';
 import type { ContextBounds, ContextMeasure } from '../context/measure';
 import type { CountedContext, TokenFactors } from '../context/token-factors';
@@ -34,8 +35,8 @@ export interface CallModelInput extends DefinitionReference, Partial<NextRequest
   readonly thoughts?: ThoughtReplay;
   /** The route has refused to enforce the form of a reply. */
   readonly unstructured?: true;
-  /** Texts of people that join the transcript before this call. */
-  readonly userTexts?: readonly string[];
+  /** What people said, which joins the transcript before this call. */
+  readonly userTexts?: readonly Said[];
   /** Errors that ended since the last call, to be recorded. */
   readonly endedErrors?: readonly ObservedError[];
   /** What this call, all its attempts together, may spend. */
@@ -114,6 +115,8 @@ export interface CallModelResult extends ActivityTimes {
   readonly tokenFactors?: TokenFactors;
   /** The request in parts, from the warning threshold on. */
   readonly measure?: ContextMeasure;
+  /** Images and documents of the conversation that the model did not get, each with why; absent if it got all. */
+  readonly mediaLeftOut?: readonly string[];
   /** Provider failures that this call's attempts healed by retry, in order. */
   readonly healedRetries?: readonly string[];
 }

@@ -6,6 +6,7 @@ import type { BudgetSlice } from '../budget/state';
 import { takeAppended } from '../context/compaction-phase';
 import type { CompactingState } from '../context/compaction-phase';
 import { contextBounds, noteContext, promptCutText, withContext } from '../context/size';
+import { shortHash } from '../errors/fingerprint';
 import { countHealed } from '../errors/state';
 import type { ErrorsSlice } from '../errors/state';
 import { recordRouteSuccess, routeName } from '../failover/provider-health';
@@ -65,10 +66,12 @@ export function takeReply<State extends ReplyState>(
     lastText: result.textPreview === '' ? state.lastText : result.textPreview,
   };
   const warned = warnOfContext(taken, route);
-  const reported = reportCut(warned.state, answered, result);
+  const cut = reportCut(warned.state, answered, result);
+  const reported = reportMediaLeftOut(cut.state, answered, result);
   return stay(
     reported.state,
     ...warned.commands,
+    ...cut.commands,
     ...reported.commands,
     ...healed.map((each) => publish({ type: 'HealedEvent', ...each })),
     publish({
@@ -143,6 +146,21 @@ function reportCut<State extends ReplyState>(
   return stay(
     advise(noted, promptCutText(route, countedTokens, measuredTokens)),
     publish({ type: 'PromptCutEvent', route, countedTokens, measuredTokens }),
+  );
+}
+
+/** Tells which images and documents a model did not get: again only where it is another model, or other ones. */
+function reportMediaLeftOut<State extends ReplyState>(
+  state: State,
+  route: string,
+  { mediaLeftOut }: CallModelResult,
+): Move<State> {
+  if (mediaLeftOut === undefined) return stay(without<State>(state, 'mediaLeftOut'));
+  const identity = shortHash([route, ...mediaLeftOut].join('\n'));
+  if (identity === state.mediaLeftOut) return stay(state);
+  return stay(
+    { ...state, mediaLeftOut: identity },
+    publish({ type: 'MediaLeftOutEvent', route, media: mediaLeftOut }),
   );
 }
 

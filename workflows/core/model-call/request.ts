@@ -1,4 +1,6 @@
 /** Builds the request of a model call from what the run holds. */
+import type { Said } from '../message';
+import { charsOf } from '../attachments';
 import type { Allowance } from '../budget/spend';
 import type { Sized } from '../context/size';
 import { countedNow, unusualBounds } from '../context/size';
@@ -25,10 +27,10 @@ export function nextCallId({ counters }: CountersSlice): string {
 }
 
 /** How many of the waiting texts one call can carry: at least one, if any. */
-export function textsThatFit(inbox: readonly string[]): number {
+export function textsThatFit(inbox: readonly Said[]): number {
   let chars = 0;
   const tooMany = inbox.findIndex((text, index) => {
-    chars += text.length;
+    chars += charsOf(text);
     return index > 0 && chars > textsPerCallChars;
   });
   return tooMany < 0 ? inbox.length : tooMany;

@@ -29,7 +29,7 @@ import {
 } from './decision-wait';
 import { emptyAnswer, personText, quotedText } from './person-text';
 import { rememberPrivileges } from './new-privileges-after-error';
-import type { ApprovalsSlice, DecisionMade } from './state';
+import type { Answered, ApprovalsSlice, DecisionMade } from './state';
 import { decisionKey, recordAnswer, recordDecision } from './state';
 
 /** An event that decides on an approval. */
@@ -164,7 +164,7 @@ function answerText(call: ProposedToolCall, text: string): string {
 function onQuestionAnswered<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
-  event: { readonly answer: string; readonly by?: string },
+  event: Answered & { readonly by?: string },
   atMs: number,
 ): Move<State> {
   const { call } = progress;
@@ -173,7 +173,10 @@ function onQuestionAnswered<State extends DecidingState>(
   const shown = shownText(isEmpty ? emptyAnswer : answer, previewChars);
   const given = isEmpty ? emptyAnswer : personText(answer, answerRoomChars(state));
   const recorded = recordAnswer(creditHelp(state, 'person'), call.toolCallId, event, atMs);
-  const answered = replaceCall(recorded, settle(call, answerText(call, given), undefined, true));
+  const answered = replaceCall(
+    recorded,
+    settle(call, answerText(call, given), undefined, true, event.attachments),
+  );
   return andThen(
     endDecisionWait(answered, progress, ''),
     (after) => noteSuccess(after, call, answerText(call, shown)),

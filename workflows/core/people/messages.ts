@@ -1,8 +1,11 @@
 /** What people say to a run: messages, answers, and approvals of its calls. */
+import type { Said } from '../message';
+import { attachmentsOf, charsOf, said, textOf, untakenProblem } from '../attachments';
 import { creditHelp } from '../errors/healing';
 import type { ErrorsSlice } from '../errors/state';
 import { inboxChars, personTextChars } from '../limits';
 import type { AccountSlice } from '../run/account';
+import type { SnapshotSlice } from '../run/ports';
 import type { RunEvent } from '../run/protocol';
 import type { Move } from '../run/move';
 import { andThen, publish, stay } from '../run/move';
@@ -16,16 +19,28 @@ import { escalationQuestionId, recordAnswer } from './state';
 type QuestionAnswered = Extract<RunEvent, { type: 'question-answered' }>;
 type Listening = PeopleSlice & AccountSlice & ErrorsSlice;
 
-/** Puts a person's text into the inbox: it joins the transcript before the next model call. */
-export function onMessageAdded<State extends Listening>(
+/** Takes a message; one with an image or a document that no route takes is dropped, since a signal has no answer. */
+export function onMessage<State extends Listening & SnapshotSlice>(
   state: State,
-  text: string,
+  { text, attachments }: Extract<RunEvent, { type: 'message-added' }>,
+): Move<State> {
+  const problem = untakenProblem(state.snapshot?.chain ?? [], attachments ?? []);
+  return problem === undefined
+    ? addMessage(state, said(text, attachments))
+    : onSignalDropped(state, { signal: 'addMessage', problem });
+}
+
+/** Puts what a person said into the inbox: it joins the transcript before the next model call. */
+function addMessage<State extends Listening>(
+  state: State,
+  message: Said,
   roomChars: number = inboxChars,
 ): Move<State> {
-  const kept = personText(text);
-  if (kept.trim() === '') return stay(state);
-  const waiting = state.inbox.reduce((chars, other) => chars + other.length, 0);
-  if (waiting + kept.length > roomChars) return refuseMessage(state, kept);
+  const text = textOf(message);
+  const kept = said(personText(text), attachmentsOf(message));
+  if (textOf(kept).trim() === '') return stay(state);
+  const waiting = state.inbox.reduce((chars, other) => chars + charsOf(other), 0);
+  if (waiting + charsOf(kept) > roomChars) return refuseMessage(state, textOf(kept));
   return stay(
     { ...creditHelp(state, 'person'), inbox: [...state.inbox, kept] },
     publish({ type: 'MessageAddedEvent', text: shownText(text, 200) }),
@@ -39,7 +54,8 @@ const unreadChars = 300;
 /** What people said and no model has read: messages, answers to the run, and a wish to take it over, newest last. */
 export function unreadTexts({ unread = [], inbox, escalation }: PeopleSlice): readonly string[] {
   const wish = escalation === undefined ? [] : [`A person was to take the run over: ${escalation}`];
-  const texts = [...unread, ...[...inbox, ...wish].map((text) => shownText(text, unreadChars))];
+  const waiting = [...inbox.map(textOf), ...wish];
+  const texts = [...unread, ...waiting.map((text) => shownText(text, unreadChars))];
   if (texts.length <= unreadLines) return texts;
   const shown = texts.slice(1 - unreadLines);
   return [`(${texts.length - shown.length} more)`, ...shown];
@@ -48,7 +64,7 @@ export function unreadTexts({ unread = [], inbox, escalation }: PeopleSlice): re
 /** Remembers the first texts of the inbox, which join the transcript with a request that no model got. */
 export function noteUnread<State extends PeopleSlice>(state: State, texts: number): State {
   if (texts === 0) return state;
-  const joined = state.inbox.slice(0, texts).map((text) => shownText(text, unreadChars));
+  const joined = state.inbox.slice(0, texts).map((text) => shownText(textOf(text), unreadChars));
   return { ...state, unread: [...(state.unread ?? []), ...joined] };
 }
 
@@ -65,7 +81,7 @@ function refuseMessage<State extends Listening>(state: State, text: string): Mov
 /** Publishes that a signal cannot be used: signals have no answer. */
 export function onSignalDropped<State extends AccountSlice>(
   state: State,
-  { signal, problem }: Extract<RunEvent, { type: 'signal-dropped' }>,
+  { signal, problem }: Pick<Extract<RunEvent, { type: 'signal-dropped' }>, 'signal' | 'problem'>,
 ): Move<State> {
   return stay(
     { ...state, lastError: `signal dropped: ${problem}` },
@@ -81,7 +97,7 @@ export function takeAnswer<State extends Listening>(
   const text = event.answer.trim() === '' ? emptyAnswer : event.answer;
   const recorded = recordAnswer(state, event.questionId, event, event.atMs);
   // An answer finds room where a flood of messages has left none.
-  return onMessageAdded(recorded, text, inboxChars + personTextChars);
+  return addMessage(recorded, said(text, event.attachments), inboxChars + personTextChars);
 }
 
 /** Takes the answer to an escalated run; undefined if the answer is to another question. */

@@ -1,4 +1,5 @@
 /** The slices of people: decisions that took effect, texts that wait for the model, and a run that a person takes over. */
+import type { Attachment, Said } from '../message';
 import { shortHash } from '../errors/fingerprint';
 import type { JsonObject } from '../json';
 import { defined } from '../json';
@@ -46,7 +47,7 @@ export interface ApprovalsState {
 /** The slice of what people want of a run, beside decisions on approvals. */
 export interface PeopleSlice extends ApprovalsSlice {
   /** People's texts that wait for the next model call. */
-  readonly inbox: readonly string[];
+  readonly inbox: readonly Said[];
   /** Beginnings, as people may read them, of texts that joined the transcript and that no model has read yet. */
   readonly unread?: readonly string[];
   /** Why a person takes the run over; honored at the start of the next iteration. */
@@ -84,9 +85,16 @@ export function decisionKey({
   return input === undefined ? kind : `edit:${shortHash(JSON.stringify(input))}`;
 }
 
+/** An answer, with what it names. */
+export interface Answered {
+  readonly answer: string;
+  readonly attachments?: readonly Attachment[];
+}
+
 /** Identity of an answer. */
-export function answerKey(answer: string): string {
-  return `answer:${shortHash(answer)}`;
+export function answerKey({ answer, attachments }: Answered): string {
+  const refs = (attachments ?? []).map(({ ref }) => ref);
+  return `answer:${shortHash([answer, ...refs].join('\n'))}`;
 }
 
 /** Records a decision that took effect. */
@@ -136,7 +144,7 @@ export function requireNewPrivileges<State extends ApprovalsSlice>(state: State)
 export function recordAnswer<State extends ApprovalsSlice>(
   state: State,
   id: string,
-  { answer, by }: { readonly answer: string; readonly by?: string },
+  { by, ...answer }: Answered & { readonly by?: string },
   atMs: number,
 ): State {
   return recordDecision(state, { id, decision: answerKey(answer), by, atMs });

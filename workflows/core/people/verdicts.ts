@@ -4,7 +4,7 @@ import type { ToolCallProgress } from '../tools/state';
 import { callsOf } from '../tools/state';
 import { digestOf } from './decision-wait';
 import type { ApprovalResolved } from './decisions';
-import type { ApprovalsSlice, DecisionMade } from './state';
+import type { Answered, ApprovalsSlice, DecisionMade } from './state';
 import { answerKey, decisionKey, decisionOn, decisionText } from './state';
 
 /** What became of something that a person sent. */
@@ -54,7 +54,7 @@ export function verdictOnDecision(state: Decisions, event: Decision): Verdict {
 /** What became of an answer that the core has taken. */
 export function verdictOnAnswer(
   state: ApprovalsSlice,
-  { questionId, answer }: { readonly questionId: string; readonly answer: string },
+  { questionId, ...answer }: Answered & { readonly questionId: string },
 ): Verdict {
   const made = decisionOn(state.approvals, questionId);
   if (made?.decision === answerKey(answer)) return { type: 'accepted' };
@@ -112,7 +112,7 @@ export function problemOfCallDecision(
 /** Why an answer cannot apply, and what to do; undefined if it can, or was already given. */
 export function problemOfAnswer(
   state: ApprovalsSlice,
-  given: { readonly questionId: string; readonly answer: string },
+  given: Answered & { readonly questionId: string },
   waiting: readonly string[],
 ): string | undefined {
   const { questionId } = given;

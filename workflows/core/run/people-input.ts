@@ -1,7 +1,9 @@
 /** What people send to a run, whichever room it concerns; and whether it can apply, before it enters history. */
+import { untakenProblem } from '../attachments';
 import { onCallAnswered } from '../people/decisions';
 import { onCallDecided } from '../people/edit-approval';
 import { onEscalationAnswered } from '../people/messages';
+import type { Answered } from '../people/state';
 import { otherAction, problemOfAnswer, problemOfCallDecision } from '../people/verdicts';
 import { onRecoveryAnswer, onRecoveryApproval } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';
@@ -50,8 +52,10 @@ export function onEscalationRequested(
 /** Why an answer cannot apply, and what to do; undefined if it can. */
 export function rejectAnswer(
   state: RunState,
-  given: { readonly questionId: string; readonly answer: string },
+  given: Answered & { readonly questionId: string },
 ): string | undefined {
+  const problem = untakenProblem(state.snapshot?.chain ?? [], given.attachments ?? []);
+  if (problem !== undefined) return problem;
   const waiting = pendingItems(state).flatMap((item) =>
     item.type === 'question' ? [item.questionId] : [],
   );

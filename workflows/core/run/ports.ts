@@ -1,4 +1,5 @@
 /** The activity `prepareRun` as the core sees it: what a run is started with, and the snapshot that it carries. */
+import type { Attachment } from '../message';
 import type { Allowance, Budget, CallSpend } from '../budget/spend';
 import type { GuardrailPolicies } from '../guardrails/ports';
 import type { CompactionConfig } from '../context/compaction-thresholds';
@@ -82,6 +83,8 @@ interface ParentRun {
 export interface RunRequest {
   readonly agent: string;
   readonly goal: string;
+  /** Images and files that the goal, or the `message`, names: what `AgentClient.upload` returned with that text. */
+  readonly attachments?: readonly Attachment[];
   readonly workspace?: string;
   readonly limits?: Partial<Limits>;
   /** Replaces the agent's budget, field by field. */

@@ -1,5 +1,6 @@
 /** The core's input (events), its output (commands), and what people read (timeline entries). */
 import type { Activities } from '../activities';
+import type { Attachment } from '../message';
 import type { CompactionTier } from '../context/measure';
 import type { AgentError, Failure, HealedBy, InfraError } from '../failure';
 import type { JsonObject } from '../json';
@@ -35,7 +36,12 @@ export type UnstampedEvent =
     }
   | { readonly type: 'subagent-ended'; readonly toolCallId: string; readonly end: SubagentEnd }
   | { readonly type: 'timer-fired'; readonly timerId: string }
-  | { readonly type: 'message-added'; readonly text: string; readonly by?: string }
+  | {
+      readonly type: 'message-added';
+      readonly text: string;
+      readonly attachments?: readonly Attachment[];
+      readonly by?: string;
+    }
   | {
       readonly type: 'approval-resolved';
       readonly approvalId: string;
@@ -51,6 +57,7 @@ export type UnstampedEvent =
       readonly type: 'question-answered';
       readonly questionId: string;
       readonly answer: string;
+      readonly attachments?: readonly Attachment[];
       readonly by?: string;
     }
   /** A signal that says nothing usable. */
@@ -259,6 +266,12 @@ export type UnstampedEntry =
       readonly from: string;
       readonly to: string;
       readonly reason: string;
+    }
+  | {
+      readonly type: 'MediaLeftOutEvent';
+      readonly route: string;
+      /** Each image or document that the model did not get, with why. */
+      readonly media: readonly string[];
     }
   | {
       readonly type: 'ContextWarningEvent';

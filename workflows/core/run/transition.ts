@@ -28,7 +28,7 @@ import { chargeFailedCall } from '../model-call/unheard-call';
 import { onNotified } from '../notifications/notifications';
 import { onDecisionTimer } from '../people/decisions';
 import { onEditChecked, uncheckable } from '../people/edit-approval';
-import { noteUnread, onMessageAdded, onSignalDropped } from '../people/messages';
+import { noteUnread, onMessage, onSignalDropped } from '../people/messages';
 import type { Planning } from '../recovery/carry-out';
 import { onRecoveryPlanFailed, onRecoveryPlanned, onRecoveryTimer } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';
@@ -216,7 +216,7 @@ const handlers = {
     ),
   'subagent-ended': (state, { toolCallId, end }) => onSubagentEnded(state, toolCallId, end),
   'timer-fired': onTimerFired,
-  'message-added': (state, { text }) => onMessageAdded(state, text),
+  'message-added': onMessage,
   'approval-resolved': onApproval,
   'question-answered': onAnswer,
   'edit-checked': (state, { callId, result, atMs }) => onEditChecked(state, callId, result, atMs),

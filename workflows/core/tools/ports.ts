@@ -1,5 +1,6 @@
 /** The activity `runTool` as the core sees it, and what the core must know of tools and their calls. */
 import type { ActivityTimes } from '../activity-times';
+import type { Attachment } from '../message';
 import type { AgentError } from '../failure';
 import type { JsonObject } from '../json';
 import type { Allowance } from '../budget/spend';
@@ -63,6 +64,8 @@ export interface PendingResult {
   readonly result?: ContentHash;
   /** Content itself, for short results made by the core (a call that never ran, an answer). */
   readonly text?: string;
+  /** With `text`: the images and files that an answer names. */
+  readonly attachments?: readonly Attachment[];
   readonly isError: boolean;
   /** What a person changed in the call; the model reads it before the content. */
   readonly notice?: string;

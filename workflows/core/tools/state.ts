@@ -1,4 +1,5 @@
 /** The phase in which the tool calls of one reply run, and the state of each call. */
+import type { Attachment } from '../message';
 import { toToolResponse } from '../errors/tool-response';
 import type { AgentError, InfraError } from '../failure';
 import { agentError } from '../failure';
@@ -227,13 +228,14 @@ export function settle(
   text: string,
   error: AgentError | undefined,
   ran: boolean,
+  attachments?: readonly Attachment[],
 ): ToolCallProgress {
   const pending: PendingResult = {
     toolCallId: call.toolCallId,
     name: call.name,
     text,
     isError: error !== undefined,
-    ...defined({ notice: call.editNotice }),
+    ...defined({ attachments, notice: call.editNotice }),
   };
   return { call, status: { type: 'settled', pending, ran, ...defined({ error }) } };
 }

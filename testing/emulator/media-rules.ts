@@ -1,4 +1,4 @@
-/** What a vendor can see wrong with an inline image: its bytes against its declared type. */
+/** What a vendor can see wrong with an inline image or PDF: its bytes against its declared type. */
 
 const signatures: readonly (readonly [string, RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
@@ -12,7 +12,9 @@ export const imageMediaTypes: readonly string[] = signatures.map(([mediaType]) =
 
 /** True for proper base64 with padding and nothing else. */
 export function isBase64(data: string): boolean {
-  return data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
+  return (
+    data !== '' && data.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(data.replace(/={1,2}$/, ''))
+  );
 }
 
 /** The media type by the image's first bytes; undefined if they are not an image. */
@@ -27,4 +29,11 @@ export function pngEdge(data: string): number {
   return head.length >= 24 && head.toString('latin1', 1, 4) === 'PNG'
     ? Math.max(head.readUInt32BE(16), head.readUInt32BE(20))
     : 0;
+}
+
+/** Pages of a PDF with one object a page; undefined for what is no PDF. */
+export function pdfPages(data: string): number | undefined {
+  const text = Buffer.from(data, 'base64').toString('latin1');
+  if (!text.slice(0, 1_024).includes('%PDF-')) return undefined;
+  return text.match(/\/Type ?\/Page(?![a-zA-Z])/g)?.length ?? 1;
 }

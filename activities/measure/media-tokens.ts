@@ -1,27 +1,38 @@
-/** What an image costs in tokens, by each vendor's own formula. */
-import type { ImageBlock } from '../../workflows/core/message';
+/** What images and documents cost in tokens, by each vendor's own formula. */
+import type { ImageBlock, MediaBlock } from '../../workflows/core/message';
 import type { ProviderWire } from '../providers/provider';
-import type { ImageSize } from '../providers/request/image-size';
-import { imageSizeOf } from '../providers/request/image-size';
 import { isNewerClaude } from '../models/model-traits';
 
+/** Pixels. */
+type ImageSize = Pick<ImageBlock, 'width' | 'height'>;
+
 /**
- * Tokens of an image, calibration aside: a vendor bills images by size, not by its tokenizer.
+ * Tokens of an image or a document, calibration aside: a vendor bills them by size, not by its tokenizer.
  *
  * Contract: pure. Source: each formula's own docstring.
  */
-export function imageTokens(
-  image: Pick<ImageBlock, 'mediaType' | 'data'>,
-  wire: ProviderWire,
-  model: string,
-): number {
-  const size = imageSizeOf(image);
-  if (wire === 'anthropic') return anthropicImageTokens(size, isNewerClaude(model));
-  return size === undefined ? unknownImageTokens : openAiImageTokens(size, model);
+export function mediaTokens(block: MediaBlock, wire: ProviderWire, model: string): number {
+  if (block.type === 'file') return block.pages * pageTokens(wire, model);
+  return imageTokens(block, wire, model);
 }
 
-/** Used if the header does not say: what OpenAI's usual models charge for a large image, and some more. */
-const unknownImageTokens = 1_600;
+function imageTokens(size: ImageSize, wire: ProviderWire, model: string): number {
+  return wire === 'anthropic'
+    ? anthropicImageTokens(size, isNewerClaude(model))
+    : openAiImageTokens(size, model);
+}
+
+/** Tokens of a page of a PDF: text and picture (Anthropic's PDF guide: about 7,000 for 3 pages). */
+const anthropicPageTokens = 2_500;
+/** The same of the text alone, and the size of the picture: OpenAI gives models both, and names neither number (file inputs guide). */
+const pageTextTokens = 600;
+const pageSize: ImageSize = { width: 1_024, height: 1_325 };
+
+function pageTokens(wire: ProviderWire, model: string): number {
+  return wire === 'anthropic'
+    ? anthropicPageTokens
+    : pageTextTokens + openAiImageTokens(pageSize, model);
+}
 
 /** Longest edge in pixels, and most tokens, beyond which Anthropic scales an image down (vision guide). */
 const olderClaude = { longEdge: 1_568, mostTokens: 1_600 };
@@ -29,9 +40,8 @@ const newerClaude = { longEdge: 2_576, mostTokens: 4_784 };
 /** Pixels of one token (vision guide: width x height / 750). */
 const anthropicPixelsPerToken = 750;
 
-function anthropicImageTokens(size: ImageSize | undefined, isNewer: boolean): number {
+function anthropicImageTokens(size: ImageSize, isNewer: boolean): number {
   const { longEdge, mostTokens } = isNewer ? newerClaude : olderClaude;
-  if (size === undefined) return mostTokens;
   const scale = Math.min(1, longEdge / Math.max(size.width, size.height));
   const tokens = Math.ceil((size.width * size.height * scale * scale) / anthropicPixelsPerToken);
   return Math.min(mostTokens, tokens);

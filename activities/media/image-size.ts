@@ -1,53 +1,40 @@
-/** Width and height of an image, read from the first bytes of its base64 text. */
-import type { ImageBlock } from '../../../workflows/core/message';
-import { perObject } from './per-object';
+/** The type of an image by its first bytes, and its width and height by its header. */
+import type { ImageBlock } from '../../workflows/core/message';
 
 /** Pixels. */
-export interface ImageSize {
-  readonly width: number;
-  readonly height: number;
-}
+export type ImageSize = Pick<ImageBlock, 'width' | 'height'>;
 
-/** Base64 characters that contain the header; a JPEG's may follow much metadata. */
-const headCharacters = 262_144;
-
-/**
- * The image's size, or undefined if its header does not contain it.
- *
- * Contract: never throws; reads no more than the image's first 192 KB.
- */
-export function imageSizeOf(image: Pick<ImageBlock, 'mediaType' | 'data'>): ImageSize | undefined {
-  return sizeRead(image).size;
-}
-
-const sizeRead = perObject(
-  ({ mediaType, data }: Pick<ImageBlock, 'mediaType' | 'data'>): { readonly size?: ImageSize } => {
-    const bytes = Buffer.from(data.slice(0, headCharacters), 'base64');
-    const size = readers[mediaType](bytes);
-    return size !== undefined && size.width > 0 && size.height > 0 ? { size } : {};
-  },
-);
+type ImageType = ImageBlock['mediaType'];
 
 /** How the bytes of each type begin. */
-const signatures: Readonly<Record<ImageBlock['mediaType'], RegExp>> = {
+const signatures: Readonly<Record<ImageType, RegExp>> = {
   'image/png': /^\x89PNG\r\n/,
   'image/gif': /^GIF8[79]a/,
   'image/jpeg': /^\xff\xd8\xff/,
   'image/webp': /^RIFF[^]{4}WEBP/,
 };
 
-/** Base64 characters that contain the signature. */
-const signatureCharacters = 32;
+const imageTypes = Object.keys(signatures) as readonly ImageType[];
 
-/** True if an image's text is base64 with the signature of its type; vendors refuse anything else. */
-export function isImageOf({ mediaType, data }: Pick<ImageBlock, 'mediaType' | 'data'>): boolean {
-  const head = Buffer.from(data.slice(0, signatureCharacters), 'base64').toString('latin1');
-  return data.length % 4 === 0 && signatures[mediaType].test(head);
+/** The type of an image that models take; undefined for anything else. */
+export function imageTypeOf(bytes: Buffer): ImageType | undefined {
+  const head = bytes.toString('latin1', 0, 16);
+  return imageTypes.find((type) => signatures[type].test(head));
+}
+
+/**
+ * The image's size, or undefined if its header does not contain it.
+ *
+ * Contract: never throws; reads no more than a JPEG's segments up to its frame.
+ */
+export function imageSizeOf(mediaType: ImageType, bytes: Buffer): ImageSize | undefined {
+  const size = readers[mediaType](bytes);
+  return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
 type Reader = (bytes: Buffer) => ImageSize | undefined;
 
-const readers: Readonly<Record<ImageBlock['mediaType'], Reader>> = {
+const readers: Readonly<Record<ImageType, Reader>> = {
   'image/png': pngSize,
   'image/gif': gifSize,
   'image/jpeg': jpegSize,
