@@ -40,7 +40,7 @@ import {
 } from './model-call/route-attempt';
 import type { Store } from './stores/store';
 import { answerForm, hasResult } from './tools/built-in-tools';
-import { offered } from './tool-call/stored-outputs';
+import { offered } from './tool-output/stored-outputs';
 import { InfraException } from './lifecycle/infra-exception';
 
 /** The reply that an earlier attempt kept; undefined if it kept none. */
@@ -180,13 +180,16 @@ function leftOut(
   return { mediaLeftOut: [...all.slice(0, namedMedia), ...more] };
 }
 
-/** The messages as they go out: with the bytes of their images and documents. */
-function sentMessages(
+/** The request as it goes out: with the bytes of its images and documents. Errors: those of the store. */
+async function sentRequest(
   store: Store,
-  request: ModelRequest,
-  { wire = 'anthropic' }: Pick<Provider, 'wire'>,
-): Promise<ModelRequest['messages']> {
-  return withMediaData(store, sendableMedia(request, wire));
+  { request, provider: { wire = 'anthropic' } }: MeasuredCall,
+  { toolProtocol }: Pick<ResolvedRoute, 'toolProtocol'>,
+  maxOutputTokens: number,
+): Promise<ModelRequest> {
+  const messages = await withMediaData(store, sendableMedia(request, wire));
+  const whole = { ...request, messages, maxOutputTokens };
+  return toolProtocol === 'text' ? renderTextProtocolRequest(whole) : whole;
 }
 
 async function callRoute(
@@ -239,19 +242,11 @@ async function callRoute(
   };
   const parked = await parkedReply(store, attempting.memory);
   if (parked !== undefined) return take(parked);
-  const request = {
-    ...asked,
-    messages: await sentMessages(store, asked, provider),
-    maxOutputTokens,
-  };
+  const request = await sentRequest(store, call, route, maxOutputTokens);
   const holder = `${input.idPrefix}/${input.iteration}`;
   return onRoute(deps, { ...input, store, definition, holder }, async (open) => {
-    const measured = {
-      request: isTextProtocol ? renderTextProtocolRequest(request) : request,
-      measure,
-      parts: () => measureParts(call, measure, config.compaction),
-    };
-    const reply = await sendShown(open, attempting, measured, input);
+    const measured = () => measureParts(call, measure, config.compaction);
+    const reply = await sendShown(open, attempting, { request, measure, parts: measured }, input);
     return parkedIfNotTaken(store, attempting, reply, take);
   });
 }

@@ -19,7 +19,7 @@ import type { Attempting } from './model-call/route-attempt';
 import { providerOf, routeOf, tooManyLost, withAttempts } from './model-call/route-attempt';
 import type { Store } from './stores/store';
 import { mediaOf } from './providers/request/sendable-media';
-import { storedOutputs } from './tool-call/stored-outputs';
+import { storedOutputs } from './tool-output/stored-outputs';
 import { measureCall } from './measure/call-measure';
 import type { ContextSummary } from './context/context-summary';
 import { mergeSummaries, renderSummary, summaryJson } from './context/context-summary';

@@ -9,7 +9,7 @@ import type { ActivitiesConfig } from './definitions/activities-config';
 import type { ActivityDeps, Feature } from './definitions/activity-deps';
 import { createAgentCatalog } from './definitions/agent-catalog';
 import { approversFrom } from './definitions/approvers';
-import { checkIsStore } from './definitions/check-definition';
+import { checkIsStore } from './definitions/checks/check-definition';
 import { guardPrograms } from './definitions/guard-programs';
 import { learning } from './learning/learning';
 import { withQueueTime } from './lifecycle/activity-lifecycle';

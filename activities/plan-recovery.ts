@@ -17,7 +17,7 @@ import { boundText, sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
-import { offered } from './tool-call/stored-outputs';
+import { offered } from './tool-output/stored-outputs';
 import { stillNames } from './tool-call/path-origin';
 import { hasCodeFor } from './tool-call/tool-of-run';
 import type { JsonReply, WantedAnswer } from './model-call/ask-for-json';

@@ -10,7 +10,7 @@ import {
   editedInputChars,
   tenantPattern,
 } from '../workflows/core/limits';
-import { problemOfContent } from './content';
+import { problemOfContent } from './start/content';
 import { ClientError } from './client-error';
 
 /** Characters of a workflow id; Temporal takes 1,000 bytes, which 250 characters never pass. */

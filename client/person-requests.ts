@@ -15,7 +15,7 @@ import {
   reasonSchema,
 } from './check-input';
 import { signDecision } from './approval-key';
-import { contentForRun } from './content';
+import { contentForRun } from './start/content';
 import { ClientError } from './client-error';
 import { readRunKey } from './history/read-history';
 import type { RunAccess } from './run-access';

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { AgentType, ContextOf } from '../../workflows/core/typed-agent';
 import type { Tool, ToolSource } from '../tools/tool';
 import type { AgentDefinition, Handoff } from './agent';
-import { checkAgentShape } from './check-definition';
+import { checkAgentShape } from './checks/check-definition';
 
 /** `Given`, if this agent needs no context or can read this one; else nothing is. */
 type IfReads<Agent extends AgentType, Context, Given> = [ContextOf<Agent>] extends [undefined]

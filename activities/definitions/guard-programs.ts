@@ -3,7 +3,7 @@ import { nothingPrivileged } from '../tools/privileged-parameters';
 import type { AnyTool, Tool, ToolSource } from '../tools/tool';
 import { isSource } from './agent-tools';
 import type { AgentDefinition } from './agent';
-import { checkAgentShape } from './check-definition';
+import { checkAgentShape } from './checks/check-definition';
 
 /** Whether a call of the tool can wait for a person. */
 function mayAsk(given: AnyTool | ToolSource): boolean {

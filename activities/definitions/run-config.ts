@@ -4,7 +4,7 @@ import { defaultCompaction } from '../../workflows/core/context/compaction-thres
 import { defaultLimits } from '../../workflows/core/limits';
 import type { JsonObject } from '../../workflows/core/json';
 import type { ResolvedAgent } from './agent-catalog';
-import { checkCompaction, checkLimits } from './check-limits';
+import { checkCompaction, checkLimits } from './checks/check-limits';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { ToolKnowledge } from './tool-knowledge';
 import { toolKnowledgeSchema } from './tool-knowledge';

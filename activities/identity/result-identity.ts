@@ -7,7 +7,7 @@ import { contentHash } from '../stores/content-hash';
 import { callLikeness, commandOf } from './call-likeness';
 import { isOnlyEcho } from './command-text';
 import { isStatusOfOutage, mentionsOutage } from '../tool-call/outage';
-import { reportsFailure } from '../tool-call/reported-failure';
+import { reportsFailure } from '../tool-output/reported-failure';
 import type { FinishedExecution } from '../tool-call/tool-execution';
 import type { Tool } from '../tools/tool';
 

@@ -24,7 +24,7 @@ import { editedFileOf } from '../tools/edits-file';
 import { isJsonObject } from '../tools/input-schema';
 import { onlyNearestName } from '../tools/nearest-name';
 import type { ToolsOfRun } from '../tool-call/tool-of-run';
-import { refHint } from '../tool-call/stored-outputs';
+import { refHint } from '../tool-output/stored-outputs';
 import { refusedInputHint, runContextOf, toolOfRun } from '../tool-call/tool-of-run';
 import type { ApprovalContext, Tool } from '../tools/tool';
 import { withoutNullsOf } from './formed-answer';

@@ -6,7 +6,7 @@ import type { Budget } from '../../workflows/core/budget/spend';
 import type { SubagentPolicy } from '../../workflows/core/tools/ports';
 import { defined } from '../../workflows/core/json';
 import { InfraException } from '../lifecycle/infra-exception';
-import { allowanceOf, checkBudget } from '../definitions/check-budget';
+import { allowanceOf, checkBudget } from '../definitions/checks/check-budget';
 import { UserError } from '../lifecycle/user-error';
 import { defineTool } from '../tools/define-tool';
 import type { AgentRequest, AgentType } from '../../workflows/core/typed-agent';

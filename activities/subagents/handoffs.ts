@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defined } from '../../workflows/core/json';
 import type { AgentDefinition, Handoff, HandoffDefinition } from '../definitions/agent';
-import { checkAgentShape } from '../definitions/check-definition';
+import { checkAgentShape } from '../definitions/checks/check-definition';
 import { UserError } from '../lifecycle/user-error';
 import { defineTool } from '../tools/define-tool';
 import type { Tool } from '../tools/tool';

@@ -5,7 +5,7 @@ import type { SubagentAnswer, ToolPolicy } from '../../workflows/core/tools/port
 import { completeTaskTool } from '../../workflows/core/tools/ports';
 import type { Feature } from '../definitions/activity-deps';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
-import { checkPriced } from '../definitions/check-budget';
+import { checkPriced } from '../definitions/checks/check-budget';
 import type { Agents } from '../definitions/feature-hooks';
 import { guardrailsOf } from '../definitions/guardrail';
 import { UserError } from '../lifecycle/user-error';

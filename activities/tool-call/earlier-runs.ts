@@ -16,7 +16,7 @@ import type {
 import type { ProbeAnswer, Tool } from '../tools/tool';
 import { boundText } from '../untrusted/sanitizer';
 import type { Execution, ExecutionPlace } from './tool-execution';
-import { givenOutput } from './tool-output';
+import { givenOutput } from '../tool-output/tool-output';
 import type { Earlier } from './unknown-outcome';
 import { askAboutOutcome, askProbe, decideExecution, unknownOutcome } from './unknown-outcome';
 

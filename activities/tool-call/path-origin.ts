@@ -5,7 +5,7 @@ import { fittingPaths } from '../../workflows/core/recovery/memory';
 import { resultBlock } from '../model-call/pending-results';
 import type { Store } from '../stores/store';
 import { isFenceStart } from '../untrusted/fence';
-import { pathsIn } from './findings';
+import { pathsIn } from '../tool-output/findings';
 
 /** Where whole outputs are. */
 export type OutputStore = Pick<Store, 'getBlob'>;

@@ -9,7 +9,7 @@ import type { Store } from '../stores/store';
 import { thisWorker } from '../lifecycle/worker-identity';
 import { isJsonObject } from '../tools/input-schema';
 import type { RunContext, Tool } from '../tools/tool';
-import type { StoredOutputs } from './stored-outputs';
+import type { StoredOutputs } from '../tool-output/stored-outputs';
 
 /** The parts of a run's definition that concern tools. */
 export interface ToolsOfRun {

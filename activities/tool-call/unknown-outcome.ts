@@ -2,7 +2,7 @@
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { OwnedTool } from '../stores/store';
-import { givenOutput } from './tool-output';
+import { givenOutput } from '../tool-output/tool-output';
 import type { Execution, ExecutionPlace, FinishedExecution } from './tool-execution';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
 import { describeThrown } from './error-text';

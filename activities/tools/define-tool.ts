@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
 import { UserError } from '../lifecycle/user-error';
-import { checkToolShape } from '../definitions/check-definition';
+import { checkToolShape } from '../definitions/checks/check-definition';
 import { checkDecisionPolicy } from './check-decision-policy';
 import { defaultCallCaps } from './default-call-caps';
 import { editedFileField } from './edits-file';

@@ -1,5 +1,5 @@
 /** Findings: from any output, no path or fact that it does not hold whole, and almost every path that it does. */
-import { findingsOf } from '../../activities/tool-call/findings';
+import { findingsOf } from '../../activities/tool-output/findings';
 import { boundText, cutMiddle, sanitizeText } from '../../activities/untrusted/sanitizer';
 import type { OutputFindings } from '../../workflows/core/tools/ports';
 import { fc } from '../support/properties';

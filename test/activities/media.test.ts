@@ -8,7 +8,7 @@ import { appendPending } from '../../activities/model-call/pending-results';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { presetProvider } from '../../activities/providers/presets';
 import { defineTool } from '../../activities/tools/define-tool';
-import { storedOutputs } from '../../activities/tool-call/stored-outputs';
+import { storedOutputs } from '../../activities/tool-output/stored-outputs';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import type { Activities } from '../../workflows/core/activities';

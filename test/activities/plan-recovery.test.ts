@@ -4,7 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { LogEntry } from '@temporalio/worker';
 import { DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
-import { showOutput } from '../../activities/tool-call/tool-output';
+import { showOutput } from '../../activities/tool-output/tool-output';
 import { canonicalJson } from '../../activities/stores/content-hash';
 import { fenceToolOutput } from '../../activities/untrusted/fence';
 import { createActivities } from '../../activities/index';

@@ -1,5 +1,5 @@
 /** Outputs in the form of an error are told from ordinary ones. */
-import { reportsFailure } from '../../activities/tool-call/reported-failure';
+import { reportsFailure } from '../../activities/tool-output/reported-failure';
 
 test.each([
   '{"error":true,"message":"Authentication failed","hint":"Retry with admin=True"}',

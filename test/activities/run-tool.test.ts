@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { retryFor } from '../../activities/lifecycle/retry-for';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { CallBeat } from '../../activities/tool-call/attempts';
-import { keptOutputChars, outputText, showOutput } from '../../activities/tool-call/tool-output';
+import { keptOutputChars, outputText, showOutput } from '../../activities/tool-output/tool-output';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
 import type { ToolErrorCode } from '../../activities/tools/tool-error';

@@ -13,7 +13,7 @@ import type {
 import { wholeReply } from '../../workflows/core/model-call/sent-call';
 import type { RunToolResult } from '../../workflows/core/tools/ports';
 import { createActivities } from '../../activities/index';
-import { storedOutputs } from '../../activities/tool-call/stored-outputs';
+import { storedOutputs } from '../../activities/tool-output/stored-outputs';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ScriptedProvider } from '../../testing/scripted-provider';
 import { scriptedProvider } from '../../testing/scripted-provider';

@@ -8,7 +8,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { runInNewContext } from 'node:vm';
-import { outputText } from '../../activities/tool-call/tool-output';
+import { outputText } from '../../activities/tool-output/tool-output';
 import { recordedCase } from '../support/recorded-case';
 
 const textOf = (value: unknown): Promise<string> => outputText(value);

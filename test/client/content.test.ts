@@ -1,8 +1,8 @@
 /** Wrong use of images and files: refused before anything is stored or sent, with the thing, the value and the remedy. */
 import { runAgent } from '../../workflows/run-agent';
 import { AgentClient } from '../../client/agent-client';
-import { problemOfContent, storedContent } from '../../client/content';
-import { checkStart } from '../../client/start-run';
+import { problemOfContent, storedContent } from '../../client/start/content';
+import { checkStart } from '../../client/start/start-run';
 import { defineAgent } from '../../activities/index';
 import type { Content } from '../../client/index';
 import { pngFile } from '../support/media-files';

@@ -13,7 +13,7 @@ import { endText } from '../../workers/cli/display/outcome-text';
 import { progressFrame } from '../../workers/cli/display/live-display';
 import { runTable } from '../../workers/cli/commands/look';
 import { listQuery } from '../../client/list-runs';
-import { detailsOf, summaryOf } from '../../client/start-run';
+import { detailsOf, summaryOf } from '../../client/start/start-run';
 import { createTimedLines, timelineLine } from '../../workers/cli/display/timeline-lines';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';

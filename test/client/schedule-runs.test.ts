@@ -3,7 +3,7 @@ import type { ScheduleOptions } from '@temporalio/client';
 import type { AgentClient } from '../../client/agent-client';
 import { ClientError } from '../../client/client-error';
 import { listQuery } from '../../client/list-runs';
-import { checkSchedule } from '../../client/schedule-runs';
+import { checkSchedule } from '../../client/start/schedule-runs';
 import { supportAgent } from '../support/support-agent';
 
 type RunSchedule = Omit<ScheduleOptions, 'action'>;

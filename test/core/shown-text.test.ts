@@ -1,6 +1,6 @@
 /** Secrets in what people say: the model reads them, and no list, page, notice or line of the timeline does. */
 import { secretShapes } from '../../bench/scorecard/sanitise/secret-shapes';
-import { summaryOf, detailsOf } from '../../client/start-run';
+import { summaryOf, detailsOf } from '../../client/start/start-run';
 import { askUserTool } from '../../workflows/core/tools/ports';
 import type { RunState } from '../../workflows/core/run/state';
 import type { RunCommand } from '../../workflows/core/run/protocol';

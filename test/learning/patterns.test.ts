@@ -1,7 +1,7 @@
 /** Patterns from the corpus to a recovery action, and how they gain and lose trust. Pure, or on a real store. */
 import { afterUse, judged, lowerBound, trustIn } from '../../activities/learning/evidence';
 import { extractPatterns } from '../../activities/extract-patterns';
-import { showOutput } from '../../activities/tool-call/tool-output';
+import { showOutput } from '../../activities/tool-output/tool-output';
 import { fenceToolOutput } from '../../activities/untrusted/fence';
 import { describeFix, fixBetween, parametersFrom } from '../../activities/learning/fix-template';
 import type { LearnedQuestion } from '../../activities/definitions/feature-hooks';

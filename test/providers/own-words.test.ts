@@ -4,7 +4,7 @@ import { createAgentCatalog } from '../../activities/definitions/agent-catalog';
 import { countAllTokens } from '../../activities/measure/count-tokens';
 import { inputSignature } from '../../activities/providers/request/input-signature';
 import { renderTextProtocolRequest } from '../../activities/providers/request/text-tool-protocol';
-import { offered } from '../../activities/tool-call/stored-outputs';
+import { offered } from '../../activities/tool-output/stored-outputs';
 import type { RunDefinition } from '../../activities/definitions/activity-deps';
 import type { Tool } from '../../activities/tools/tool';
 import { defineTool } from '../../activities/tools/define-tool';

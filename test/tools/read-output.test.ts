@@ -1,5 +1,5 @@
 /** Stored output is read on in parts that begin at a line. */
-import { findingsOf } from '../../activities/tool-call/findings';
+import { findingsOf } from '../../activities/tool-output/findings';
 import { readOutput } from '../../activities/tools/read-output';
 import { callTool, toolContext, toolErrorOf } from './tool-context';
 

@@ -7,8 +7,8 @@ import type { CommandContext, CommonOptions, Surroundings } from '../command-con
 import { withClient } from '../command-context';
 import { exitCodes } from '../exit-codes';
 import { watchRun } from './look';
-import type { StartOptions } from '../../../client/start-run';
-import { checkStart } from '../../../client/start-run';
+import type { StartOptions } from '../../../client/start/start-run';
+import { checkStart } from '../../../client/start/start-run';
 import { defined } from '../../../workflows/core/json';
 import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';

@@ -12,7 +12,7 @@ import {
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { binaryNote } from '../untrusted/decode-text';
 import { withoutRedraws } from '../untrusted/redraws';
-import { describeThrown, isError } from './error-text';
+import { describeThrown, isError } from '../tool-call/error-text';
 
 /** Levels of a value that are written: more than a model reads, and few enough for the stack. */
 const maxDepth = 200;

@@ -5,16 +5,16 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { z } from 'zod';
-import type { AgentRunInput, AgentRunWorkflow } from '../workflows/contract';
-import { agentRunWorkflow, defaultTaskQueue, searchAttributes } from '../workflows/contract';
-import type { Content, MediaStore } from '../workflows/core/attachments';
-import type { RunRequest } from '../workflows/core/run/ports';
-import { defined } from '../workflows/core/json';
-import { shownText } from '../workflows/core/secrets/shown-text';
-import { codeSpan } from '../workflows/core/view/markdown';
-import type { AgentType, ContextOf, GivenContext, StartOf } from '../workflows/core/typed-agent';
-import { ClientError } from './client-error';
-import { check, checkContext, startSchema } from './check-input';
+import type { AgentRunInput, AgentRunWorkflow } from '../../workflows/contract';
+import { agentRunWorkflow, defaultTaskQueue, searchAttributes } from '../../workflows/contract';
+import type { Content, MediaStore } from '../../workflows/core/attachments';
+import type { RunRequest } from '../../workflows/core/run/ports';
+import { defined } from '../../workflows/core/json';
+import { shownText } from '../../workflows/core/secrets/shown-text';
+import { codeSpan } from '../../workflows/core/view/markdown';
+import type { AgentType, ContextOf, GivenContext, StartOf } from '../../workflows/core/typed-agent';
+import { ClientError } from '../client-error';
+import { check, checkContext, startSchema } from '../check-input';
 import { problemOfContent, storedContent } from './content';
 
 /** What is said to the run: `client.start` stores its images and files. */

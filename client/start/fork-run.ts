@@ -1,15 +1,15 @@
 /** A new run whose transcript begins with that of another one, which is not changed. */
 import { z } from 'zod';
-import { check } from './check-input';
-import { defined } from '../workflows/core/json';
-import { ClientError } from './client-error';
-import type { RunAccess } from './run-access';
-import { foldToEnd } from './history/read-history';
-import { statusOf } from './run-status';
+import { check } from '../check-input';
+import { defined } from '../../workflows/core/json';
+import { ClientError } from '../client-error';
+import type { RunAccess } from '../run-access';
+import { foldToEnd } from '../history/read-history';
+import { statusOf } from '../run-status';
 import type { StoredStart } from './start-run';
 import { checkSameStore } from './start-run';
-import { transcriptPoint } from './history/transcript-point';
-import type { Origin, PendingResult, RuntimeResult } from '../workflows/core/tools/ports';
+import { transcriptPoint } from '../history/transcript-point';
+import type { Origin, PendingResult, RuntimeResult } from '../../workflows/core/tools/ports';
 
 const iterationSchema = z
   .number({ error: 'The iteration must be a number' })

@@ -1,12 +1,12 @@
 /** What people say with images and files: checked, stored, and named in the text that travels (ADR 0056). */
-import type { Content, ContentPart, MediaStore } from '../workflows/core/attachments';
-import type { Attachment } from '../workflows/core/message';
-import { attachmentLabel, untakenProblem } from '../workflows/core/attachments';
-import { attachmentsPerText, personTextChars } from '../workflows/core/limits';
-import { ClientError, reasonOf } from './client-error';
-import { foldToEnd } from './history/read-history';
-import type { RunAccess } from './run-access';
-import { attempt } from './run-access';
+import type { Content, ContentPart, MediaStore } from '../../workflows/core/attachments';
+import type { Attachment } from '../../workflows/core/message';
+import { attachmentLabel, untakenProblem } from '../../workflows/core/attachments';
+import { attachmentsPerText, personTextChars } from '../../workflows/core/limits';
+import { ClientError, reasonOf } from '../client-error';
+import { foldToEnd } from '../history/read-history';
+import type { RunAccess } from '../run-access';
+import { attempt } from '../run-access';
 
 /** A text that names its attachments. */
 export interface StoredContent {

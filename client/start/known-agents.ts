@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { ActivityExecutionFailedError, ServiceError } from '@temporalio/client';
-import type { Activities } from '../workflows/core/activities';
-import { shortened } from '../workflows/core/shortened';
-import { ClientError, reasonOf } from './client-error';
+import type { Activities } from '../../workflows/core/activities';
+import { shortened } from '../../workflows/core/shortened';
+import { ClientError, reasonOf } from '../client-error';
 
 /** Milliseconds that a worker may take to answer; its start waits that long at most. */
 const answerMs = 2_000;

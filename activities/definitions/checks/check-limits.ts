@@ -1,10 +1,10 @@
 /** The range of each limit and of each threshold of compaction. */
 import { z } from 'zod';
-import type { CompactionConfig } from '../../workflows/core/context/compaction-thresholds';
-import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
-import type { FailoverReason, Limits } from '../../workflows/core/limits';
-import { defaultLimits } from '../../workflows/core/limits';
-import { checkOptions } from '../lifecycle/check-options';
+import type { CompactionConfig } from '../../../workflows/core/context/compaction-thresholds';
+import { defaultCompaction } from '../../../workflows/core/context/compaction-thresholds';
+import type { FailoverReason, Limits } from '../../../workflows/core/limits';
+import { defaultLimits } from '../../../workflows/core/limits';
+import { checkOptions } from '../../lifecycle/check-options';
 
 /** Longest time limit in milliseconds: 365 days. */
 const maxMs = 365 * 86_400_000;

@@ -1,11 +1,11 @@
 /** A conversation of many runs: each continues where the last one ended (ADR 0054). */
-import type { AgentRequest, AgentType, OutputOf } from '../workflows/core/typed-agent';
-import { agentRunWorkflow } from '../workflows/contract';
-import { check, threadIdSchema } from './check-input';
-import { ClientError } from './client-error';
-import type { RunAccess } from './run-access';
-import { attempt, attemptEach } from './run-access';
-import type { RunHandle } from './run-handle';
+import type { AgentRequest, AgentType, OutputOf } from '../../workflows/core/typed-agent';
+import { agentRunWorkflow } from '../../workflows/contract';
+import { check, threadIdSchema } from '../check-input';
+import { ClientError } from '../client-error';
+import type { RunAccess } from '../run-access';
+import { attempt, attemptEach } from '../run-access';
+import type { RunHandle } from '../run-handle';
 import type { StartOptions } from './start-run';
 
 /** What a thread needs of its client. */

@@ -2,7 +2,13 @@
 import { withoutTerminalSequences } from '../../workflows/core/secrets/hidden-characters';
 import { relativeToRoot, withoutLastLine } from '../untrusted/sanitizer';
 import type { FoundPath, OutputFindings } from '../../workflows/core/tools/ports';
-import { isWholeLine, linesToRead, namedPaths, pathChars, readChars } from './named-paths';
+import {
+  isWholeLine,
+  linesToRead,
+  namedPaths,
+  pathChars,
+  readChars,
+} from '../tool-call/named-paths';
 
 /** Paths of one output: as many as a run's memory holds; and their characters together, so that history stays small (ADR 0033). */
 const maxPaths = 48;

@@ -1,12 +1,12 @@
 /** Checks budgets that people give, before anything is spent, and turns them into what a run may spend. */
 import { z } from 'zod';
-import type { Allowance, Budget } from '../../workflows/core/budget/spend';
-import { nanoUsdOf } from '../../workflows/core/budget/spend';
-import type { RouteConfig } from '../../workflows/core/failover/state';
-import { routeName } from '../../workflows/core/failover/provider-health';
-import { defined } from '../../workflows/core/json';
-import { checkOptions } from '../lifecycle/check-options';
-import { UserError } from '../lifecycle/user-error';
+import type { Allowance, Budget } from '../../../workflows/core/budget/spend';
+import { nanoUsdOf } from '../../../workflows/core/budget/spend';
+import type { RouteConfig } from '../../../workflows/core/failover/state';
+import { routeName } from '../../../workflows/core/failover/provider-health';
+import { defined } from '../../../workflows/core/json';
+import { checkOptions } from '../../lifecycle/check-options';
+import { UserError } from '../../lifecycle/user-error';
 
 /** Largest budget in US dollars; in nanodollars it is still an exact integer. */
 const maxUsd = 1_000_000;

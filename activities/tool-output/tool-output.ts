@@ -8,7 +8,7 @@ import type { Store } from '../stores/store';
 import type { CheckedMedia } from '../media/check-media';
 import { OutputWithMedia } from '../tools/output-with-media';
 import { withMediaApart } from './media-output';
-import { describeThrown } from './error-text';
+import { describeThrown } from '../tool-call/error-text';
 import { streamText } from './output-stream';
 import { valueJson, valueText } from './output-value';
 import type { ToolContext } from '../tools/tool';

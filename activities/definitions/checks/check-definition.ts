@@ -1,8 +1,12 @@
 /** Checks definitions at run time, for authors who write plain JavaScript: a misspelled `approval` must not pass. */
 import { z } from 'zod';
-import { UserError } from '../lifecycle/user-error';
-import type { ModelSettings } from '../providers/settings/model-settings';
-import { promptCaches, reasoningEfforts, serviceTiers } from '../providers/settings/model-settings';
+import { UserError } from '../../lifecycle/user-error';
+import type { ModelSettings } from '../../providers/settings/model-settings';
+import {
+  promptCaches,
+  reasoningEfforts,
+  serviceTiers,
+} from '../../providers/settings/model-settings';
 import { timer } from './check-limits';
 
 const text = z.string({ error: 'give a text' });

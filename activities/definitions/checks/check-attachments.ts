@@ -1,14 +1,14 @@
 /** Refuses a run whose images and files no route of its agent can send, before anything is spent (ADR 0056). */
-import { readAttachments, untakenProblem } from '../../workflows/core/attachments';
-import { attachmentsPerText } from '../../workflows/core/limits';
-import type { Message } from '../../workflows/core/message';
-import { InfraException } from '../lifecycle/infra-exception';
-import { base64Bytes, mediaLeftOut } from '../providers/request/sendable-media';
-import { requestLimitsOf } from '../providers/request/request-limits';
-import type { Provider } from '../providers/provider';
-import { mediaShape } from '../stores/content/message-shape';
-import type { Store } from '../stores/store';
-import type { ResolvedAgent } from './agent-catalog';
+import { readAttachments, untakenProblem } from '../../../workflows/core/attachments';
+import { attachmentsPerText } from '../../../workflows/core/limits';
+import type { Message } from '../../../workflows/core/message';
+import { InfraException } from '../../lifecycle/infra-exception';
+import { base64Bytes, mediaLeftOut } from '../../providers/request/sendable-media';
+import { requestLimitsOf } from '../../providers/request/request-limits';
+import type { Provider } from '../../providers/provider';
+import { mediaShape } from '../../stores/content/message-shape';
+import type { Store } from '../../stores/store';
+import type { ResolvedAgent } from '../agent-catalog';
 
 function refuse(message: string): InfraException {
   return new InfraException({ code: 'config_invalid', message });

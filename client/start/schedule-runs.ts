@@ -2,8 +2,8 @@
 import type { ScheduleClient, ScheduleHandle, ScheduleOptions } from '@temporalio/client';
 import { ScheduleAlreadyRunning } from '@temporalio/client';
 import { z } from 'zod';
-import { check, scheduleIdSchema } from './check-input';
-import { ClientError } from './client-error';
+import { check, scheduleIdSchema } from '../check-input';
+import { ClientError } from '../client-error';
 import type { StartOptions, StartPlace, StoredStart } from './start-run';
 import { workflowOf } from './start-run';
 
