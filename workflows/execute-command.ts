@@ -23,6 +23,7 @@ import type { RunOutcome } from './core/run/outcome';
 import type { ActivityCommand, RunCommand, UnstampedEvent } from './core/run/protocol';
 import { shownText } from './core/secrets/shown-text';
 import { visibleText } from './core/secrets/visible-text';
+import type { TemporalWork } from './core/tools/ports';
 import { codeSpan } from './core/view/markdown';
 import { inheritedSearchAttributes } from './run-visibility';
 import { runPreparedWork } from './temporal-work';
@@ -53,6 +54,20 @@ function runSubagent({
     staticDetails: `### Subagent of ${codeSpan(request.parent?.runId ?? '')}\n\n> ${codeSpan(task)}`,
     ...inheritedSearchAttributes(request.agent),
   });
+}
+
+/**
+ * The event of a call whose work has ended. Asynchronous, so that in one workflow task it comes after those of subagents, whatever
+ * the order of history: the fold counts on it.
+ */
+async function eventOfWork(
+  command: Extract<RunCommand, { type: 'run-tool' }>,
+  work: TemporalWork,
+): Promise<UnstampedEvent> {
+  return runPreparedWork(command, work).then(
+    (result) => completedEvent(command, result),
+    (thrown: unknown) => failedEvent(command, thrown),
+  );
 }
 
 /** Ends what was started, with the event that it came to. */
@@ -134,19 +149,15 @@ export function createCommandExecutor(
   return (command) => {
     if (isActivityCommand(command)) {
       start(activityIdOf(command), (end) => {
-        const completed = (result: unknown): void => {
-          end(completedEvent(command, result));
-        };
         const failed = (thrown: unknown): void => {
           end(failedEvent(command, thrown));
         };
         return begin(command).then((result) => {
           const work = preparedWork(command, result);
-          if (work === undefined || command.type !== 'run-tool') {
-            completed(result);
-            return undefined;
-          }
-          return runPreparedWork(command, work).then(completed, failed);
+          if (work !== undefined && command.type === 'run-tool')
+            return eventOfWork(command, work).then(end);
+          end(completedEvent(command, result));
+          return undefined;
         }, failed);
       });
       return;

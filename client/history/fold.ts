@@ -56,8 +56,8 @@ interface Activation {
 /**
  * Folds one segment of a run, fact by fact, in the order of history.
  *
- * Contract: the order inside a workflow task is the SDK's: signals and updates, then cancellation and timers, then
- * activities. The state equals the one that the workflow carried, provided that the client's release has the worker's core.
+ * Contract: the order inside a workflow task is the SDK's: signals and updates, then cancellation, timers and activities as history
+ * has them, then subagents. The state equals the one that the workflow carried, provided that the client's release has the worker's core.
  * Source: activation order of sdk-core in SDK 1.24 (`variant_ordinal`) and the microtask depth of `execute-command.ts`;
  * proved on a real server in `test/client/history-fold.workflow.test.ts`.
  */
@@ -186,8 +186,9 @@ export class SegmentFold {
     const { inputs } = activation;
     return [
       ...this.peoplesEvents(activation, isFirst),
-      ...inputs.flatMap((fact) => this.ofCancellationOrTimer(fact) ?? []),
-      ...inputs.flatMap((fact) => this.ofActivity(fact, this.commands) ?? []),
+      ...inputs.flatMap(
+        (fact) => this.ofCancellationOrTimer(fact) ?? this.ofActivity(fact, this.commands) ?? [],
+      ),
       // Subagents resolve after activities, and Temporal work after them: their promises are deeper.
       ...inputs.flatMap((fact) => this.ofSubagent(fact) ?? []),
       ...inputs.flatMap((fact) => this.ofActivity(fact, this.reading) ?? []),
