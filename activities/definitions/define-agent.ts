@@ -13,7 +13,7 @@ type IfReads<Agent extends AgentType, Context, Given> = [ContextOf<Agent>] exten
     : never;
 
 /** The handoff, if its agent can read this agent's context. */
-type Fitting<Given, Context> = Given extends AgentType
+export type FittingHandoff<Given, Context> = Given extends AgentType
   ? IfReads<Given, Context, Given>
   : Given extends { readonly agent: infer Agent extends AgentType }
     ? IfReads<Agent, Context, Given>
@@ -34,7 +34,7 @@ export function defineAgent<
 >(
   definition: AgentDefinition<Name, Context, Output, Tools> & {
     readonly handoffs?: {
-      readonly [Index in keyof Handoffs]: Fitting<Handoffs[Index], z.output<Context>>;
+      readonly [Index in keyof Handoffs]: FittingHandoff<Handoffs[Index], z.output<Context>>;
     };
   },
 ): AgentDefinition<Name, Context, Output, Tools> {

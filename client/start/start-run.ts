@@ -17,16 +17,15 @@ import { ClientError } from '../client-error';
 import { check, checkContext, startSchema } from '../check-input';
 import { problemOfContent, storedContent } from './content';
 
-/** What is said to the run: `client.start` stores its images and files. */
-interface Said {
+/** What starts a run. */
+export interface StartOptions<Output = unknown> extends Omit<
+  RunRequest,
+  'goal' | 'message' | 'attachments'
+> {
+  /** Images and files in it are stored, and named in the run. */
   readonly goal: Content;
   /** With `head`: the message that continues the transcript, instead of the goal; empty: nothing new. */
   readonly message?: Content;
-}
-
-/** What starts a run. */
-export interface StartOptions<Output = unknown>
-  extends Omit<RunRequest, keyof Said | 'attachments'>, Said {
   /** Id of the workflow. Default: the agent's name and a random part. */
   readonly runId?: string;
   /** Default: the client's. */
@@ -38,6 +37,8 @@ export interface StartOptions<Output = unknown>
   /** Schema of the output, for the type of `result()`. */
   readonly output?: z.ZodType<Output>;
 }
+
+type Said = Pick<StartOptions, 'goal' | 'message'>;
 
 /** What a client starts a run of this agent with. */
 type ClientRequest<Agent extends AgentType> = Omit<StartOf<Agent>, keyof Said | 'attachments'> &

@@ -30,6 +30,7 @@ it("adds its activities and workflow to the user's", async () => {
     'agentNames',
     'callModel',
     'checkEdit',
+    'checkGuardrails',
     'compact',
     'extractPatterns',
     'greet',

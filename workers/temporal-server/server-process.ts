@@ -19,7 +19,8 @@ export function exists(pid: number): boolean {
 export async function isAlive(pid: number): Promise<boolean> {
   if (!exists(pid)) return false;
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  return status === undefined || !/^\d+ \(.*\) Z/s.test(status);
+  // It may have gone since; and not every system has such files.
+  return status === undefined ? exists(pid) : !/^\d+ \(.*\) Z/s.test(status);
 }
 
 /** Resolves when the process is gone; false if it is still there at the deadline. */
