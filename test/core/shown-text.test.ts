@@ -1,4 +1,5 @@
 /** Secrets in what people say: the model reads them, and no list, page, notice or line of the timeline does. */
+import { textOf } from '../../workflows/core/attachments';
 import { secretShapes } from '../../bench/scorecard/sanitise/secret-shapes';
 import { summaryOf, detailsOf } from '../../client/start/start-run';
 import { askUserTool } from '../../workflows/core/tools/ports';
@@ -82,7 +83,7 @@ test('what the model reads stays as it was given', () => {
   expect(state.phase).toMatchObject({ type: 'ended', outcome: { status: 'stopped' } });
   expect(shown).toContain('Deploy with the token [redacted] today.');
   expect(state.request.goal).toBe(text);
-  expect(state.inbox.join()).toContain(text);
+  expect(state.inbox.map(textOf).join()).toContain(text);
   const results = state.next.pendingResults.map((result) => result.text);
   expect(results.filter((result) => result?.includes('ghp_1234567890') === true)).toHaveLength(2);
 });
