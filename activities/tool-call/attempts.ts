@@ -117,7 +117,9 @@ function stopWhenCancelled(attempt: RunningAttempt): () => void {
   };
   const onCancel = (): void => {
     const { notFound = false, timedOut = false } = context.cancellationDetails ?? {};
-    if (notFound || timedOut) void lost(attempt, context.info.attempt, ended.signal).then(stop);
+    // A local one has its limit, and an ordinary one after it.
+    if ((notFound || timedOut) && !context.info.isLocal)
+      void lost(attempt, context.info.attempt, ended.signal).then(stop);
     else stop();
   };
   if (cancellationSignal.aborted) onCancel();
