@@ -217,12 +217,7 @@ test('a client without the converter is refused before it starts a run, and told
   expect(start.message).toContain('Nothing was started');
   expect(emulator.requests).toHaveLength(before);
 
-  const [found] = await eventually(
-    () => clientWith(dataConverter).list(),
-    (runs) => runs.length > 0,
-  );
-  const workflowId = found?.runId ?? '';
-  const run = bare.run(workflowId);
+  const run = bare.run(await signedRun());
   expect(await refusal(run.status())).toMatchObject({ code: 'converter-mismatch' });
   expect(await refusal(run.result())).toMatchObject({ code: 'converter-mismatch' });
   const sweep = await refusal(
