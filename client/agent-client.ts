@@ -108,14 +108,7 @@ export class AgentClient {
           ? first
           : startOptionsOf<Output>(first, { goal: '', ...second });
       const { continueFrom, output } = options;
-      checkStart(options);
-      await this.checkAgent(options);
-      const { agent } = options;
-      const stored: StoredStart = {
-        goal: '',
-        ...(await storedStart(this.options.store, options)),
-        agent,
-      };
+      const stored = await this.checkedAndStored(options);
       const earlier = continueFrom === undefined ? undefined : this.accessTo(continueFrom);
       const start: StoredStart =
         earlier === undefined
@@ -172,12 +165,7 @@ export class AgentClient {
     return this.explaining(async () => {
       const start = startOptionsOf(agent, options);
       checkSchedule(start, schedule);
-      await this.checkAgent(start);
-      const stored = {
-        goal: '',
-        ...(await storedStart(this.options.store, start)),
-        agent: start.agent,
-      };
+      const stored = await this.checkedAndStored(start);
       return scheduleRuns(this.client.schedule, stored, schedule, this.options);
     });
   }
@@ -232,11 +220,12 @@ export class AgentClient {
     await this.client.connection.close();
   }
 
-  /** Errors: as `start`, before anything is started. */
-  private async checkAgent(start: StartOptions): Promise<void> {
+  /** The start, checked, with its images and files stored. Errors: as `start`, before anything is started. */
+  private async checkedAndStored(start: StartOptions): Promise<StoredStart> {
     checkStart(start);
-    const taskQueue = start.taskQueue ?? this.options.taskQueue ?? defaultTaskQueue;
-    await this.knownAgents.check(taskQueue, start.agent);
+    const { agent, taskQueue = this.options.taskQueue ?? defaultTaskQueue } = start;
+    await this.knownAgents.check(taskQueue, agent);
+    return { goal: '', ...(await storedStart(this.options.store, start)), agent };
   }
 
   private get address(): string {

@@ -172,7 +172,7 @@ function callOn(wire: WireName, baseUrl: string): ReturnType<typeof failureOf> {
 }
 
 /** The sending server is in this process too; without bounds these answers hold the loop for many seconds. */
-const allowedMs = 10_000;
+const allowedMs = 2_000;
 /** What Node may not have collected yet on a busy machine, far below what is sent. */
 const allowedBytes = 1_000 * mebibyte;
 

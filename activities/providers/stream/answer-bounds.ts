@@ -62,6 +62,17 @@ class EventEnds {
 /** Bytes of whole events that are passed on at once: an SDK copies what is left of a piece for each event in it. */
 const pieceBytes = 4_096;
 
+/** Takes note of each chunk. Errors: `OversizeAnswer` once they are more than a whole answer. */
+function boundedTotal(onBytes: (chunk: Uint8Array) => void): (chunk: Uint8Array) => void {
+  let totalBytes = 0;
+  return (chunk) => {
+    onBytes(chunk);
+    totalBytes += chunk.length;
+    if (totalBytes > maxReplyBytes)
+      throw new OversizeAnswer(`more than ${maxReplyBytes} bytes of an answer`);
+  };
+}
+
 /**
  * Passes an answer on in whole events, within the bounds.
  *
@@ -75,13 +86,11 @@ export function boundedAnswer(
 ): TransformStream<Uint8Array, Uint8Array> {
   const held = new HeldBytes();
   const ends = new EventEnds();
-  let [totalBytes, events] = [0, 0];
+  const count = boundedTotal(onBytes);
+  let events = 0;
   return new TransformStream({
     transform: (chunk, controller) => {
-      onBytes(chunk);
-      totalBytes += chunk.length;
-      if (totalBytes > maxReplyBytes)
-        throw new OversizeAnswer(`more than ${maxReplyBytes} bytes of an answer`);
+      count(chunk);
       let [sent, ended] = [0, 0];
       const send = (): void => {
         if (ended > sent) controller.enqueue(held.take(chunk.subarray(sent, ended)));
@@ -109,13 +118,10 @@ export function boundedAnswer(
 export function boundedBytes(
   onBytes: (chunk: Uint8Array) => void,
 ): TransformStream<Uint8Array, Uint8Array> {
-  let totalBytes = 0;
+  const count = boundedTotal(onBytes);
   return new TransformStream({
     transform: (chunk, controller) => {
-      onBytes(chunk);
-      totalBytes += chunk.length;
-      if (totalBytes > maxReplyBytes)
-        throw new OversizeAnswer(`more than ${maxReplyBytes} bytes of an answer`);
+      count(chunk);
       controller.enqueue(chunk);
     },
   });
