@@ -148,6 +148,8 @@ async function runSegment(
       () =>
         broken.length > 0 || state.phase.type === 'ended' || (rollOver && allHandlersFinished()),
     );
+    // No roll-over leaves an event behind.
+    takeEvents();
     if (broken.length > 0) throw broken[0];
     if (state.phase.type === 'ended') {
       await recordLastErrors(state);
