@@ -25,7 +25,11 @@ function stuckRun(
   const driver = new RunDriver({
     prepare: () =>
       aSnapshot({
-        tools: [aTool('search'), aTool('charge', { effect: 'keyed', maxCalls: 1 })],
+        tools: [
+          aTool('search'),
+          aTool('charge', { effect: 'keyed', maxCalls: 1 }),
+          aTool('transfer', { handoff: 'other' }),
+        ],
         limits: aLimits({ maxIterations: 30 }),
         recovery: policy,
       }),
@@ -53,6 +57,16 @@ const charges = ({ toolRuns }: RunDriver): number =>
 
 const decisions = ({ entries }: RunDriver): readonly string[] =>
   entries.flatMap((entry) => (entry.type === 'RecoveryEvent' ? [entry.decision] : []));
+
+test('never hands the run over: a person is asked', () => {
+  const plan = {
+    ...planned('alternative-tool', 'transfer'),
+    call: aCall('r', { name: 'transfer' }),
+  };
+  const driver = stuckRun(() => plan, { output: 'charged' });
+  expect(decisions(driver)).toEqual(['escalates']);
+  expect(driver.toolRuns.map(({ name }) => name)).not.toContain('transfer');
+});
 
 test.each(['retry', 'parameter-adjustment', 'alternative-tool'] as const)(
   'never repeats by %s a call that may have taken effect: a person is asked',
