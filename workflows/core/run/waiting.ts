@@ -111,5 +111,6 @@ export function endWait<State extends PhaseSlice & CountersSlice>(
   state: State,
   wait: Waiting,
 ): Move<State> {
-  return goTo(wait.then, state, waitEnd(wait));
+  // What follows must not take this wait for one of its own.
+  return goTo(wait.then, { ...state, phase: { type: 'ready' } }, waitEnd(wait));
 }
