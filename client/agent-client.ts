@@ -67,7 +67,7 @@ export class AgentClient {
   private readonly approvalKey: KeyObject | undefined;
   private readonly knownAgents: KnownAgents;
 
-  /** Errors: `invalid-input` for an approval key or a store that is none; `sdk-mismatch`. */
+  /** Errors: `invalid-input` for an approval key that is not one, or a store that is not one; `sdk-mismatch`. */
   constructor(
     private readonly client: Client,
     private readonly options: Pick<
@@ -174,7 +174,7 @@ export class AgentClient {
    * The conversation with this id: each of its runs continues where the last one ended. The id decides which conversation is read:
    * derive it from who was authenticated.
    *
-   * Errors: `invalid-input` for an id that is none.
+   * Errors: `invalid-input` for an id that cannot be one.
    */
   thread(threadId: string): Thread {
     return new Thread(threadId, {

@@ -16,7 +16,7 @@ const defaultConnectTimeoutMs = 10_000;
  * Connects and checks the namespace.
  *
  * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `invalid-input` for a data converter that
- * is none.
+ * is not one.
  */
 export async function connect(options: ConnectOptions = {}): Promise<AgentClient> {
   const { address = defaultAddress, namespace = 'default', dataConverter } = options;

@@ -84,7 +84,7 @@ export class RunHandle<Output = JsonValue | undefined> {
    * Contract: the same entries under the same ids in the same order, each time and in any process; none is lost over crashes and
    * segments. The next page of history is read when the reader asks for it. Text may be lost; it comes after the start of its
    * iteration and before the reply's entry.
-   * Errors: `invalid-input` for an `after` that is no id, and for `text` without the run's store.
+   * Errors: `invalid-input` for an `after` that is not an id, and for `text` without the run's store.
    */
   events(
     options: EventOptions & { readonly text: true; readonly follow?: true },
