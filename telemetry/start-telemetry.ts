@@ -2,15 +2,16 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { InjectedSinks, MetricsExporterConfig, WorkerOptions } from '@temporalio/worker';
+import { Runtime } from '@temporalio/worker';
 import type { Environment } from '../workers/env';
 import { readEnvironment } from '../workers/env';
 import { installRuntime } from '../workers/logging';
 import { reasonOf, SetupError } from '../workers/setup-error';
-import { lostWorkers } from './lost-workers';
+import { lostWorkers, workflowCounters } from './counting';
 import type { TelemetrySettings } from './settings';
 import { telemetrySettings } from './settings';
 import type { Tracing } from './tracing';
-import type { TelemetrySinks } from './workflow/span-record';
+import type { TelemetrySinks } from './workflow/step-report';
 
 /** What of a worker's options telemetry adds to. */
 type Observed = Pick<WorkerOptions, 'interceptors' | 'sinks'>;
@@ -65,8 +66,16 @@ function configured<Options extends object>(
   tracing: Tracing | undefined,
 ): Options {
   const { interceptors = {}, sinks }: Observed = options;
+  const count = workflowCounters(Runtime.instance().metricMeter);
   const own: InjectedSinks<TelemetrySinks> = {
-    holdfastTelemetry: { export: { fn: (_info, span) => tracing?.record(span) } },
+    holdfastTelemetry: {
+      report: {
+        fn: (info, { spans, counts }) => {
+          tracing?.record(spans);
+          count(info, counts);
+        },
+      },
+    },
   };
   return {
     ...options,

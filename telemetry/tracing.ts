@@ -1,6 +1,6 @@
 /** Traces: OpenTelemetry's SDK in the worker's process. Loaded only where they are wanted. */
-import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
-import type { HrTime, Tracer } from '@opentelemetry/api';
+import type { Context, HrTime, Tracer } from '@opentelemetry/api';
+import { context, propagation, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import type { IResource } from '@opentelemetry/resources';
 import { Resource } from '@opentelemetry/resources';
@@ -15,20 +15,26 @@ import {
   OpenTelemetryActivityInboundInterceptor,
   OpenTelemetryActivityOutboundInterceptor,
 } from '@temporalio/interceptors-opentelemetry';
-import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { Context as ActivityContext } from '@temporalio/activity';
+import type { Headers } from '@temporalio/common';
+import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
+import type {
+  ActivityInboundCallsInterceptor,
+  ActivityInterceptorsFactory,
+} from '@temporalio/worker';
 import { cleaning } from './clean-spans';
 import type { TelemetrySettings } from './settings';
-import type { SpanRecord } from './workflow/span-record';
+import type { SpanRecord } from './workflow/step-report';
 
 /** The name under which spans say who made them. */
 const scope = { name: 'holdfast' };
 
 /** Traces of one process. */
 export interface Tracing {
-  /** Gives each activity a span, and its log lines the span's ids: Temporal's own interceptors. */
+  /** Lets each activity run in its trace, and gives its log lines the ids. */
   readonly activity: ActivityInterceptorsFactory;
-  /** Takes a span of a workflow. */
-  record(span: SpanRecord): void;
+  /** Takes spans of a workflow. */
+  record(spans: readonly SpanRecord[]): void;
   /** Sends what is left. */
   shutdown(): Promise<void>;
 }
@@ -38,8 +44,8 @@ function hrTime(ms: number): HrTime {
 }
 
 function readableSpan(record: SpanRecord, resource: IResource): ReadableSpan {
-  const { traceId, spanId, parentSpanId, isSampled, name, startMs, endMs, error } = record;
-  const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
+  const { traceId, spanId, parentSpanId, name, startMs, endMs, error } = record;
+  const traceFlags = TraceFlags.SAMPLED;
   return {
     name,
     kind: record.kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
@@ -64,6 +70,43 @@ function readableSpan(record: SpanRecord, resource: IResource): ReadableSpan {
   };
 }
 
+/** Activities whose call has a span of the workflow's. */
+const calls: ReadonlySet<string> = new Set(['callModel', 'runTool']);
+
+/** The context that the workflow sent. */
+function contextIn(headers: Headers): Context {
+  const payload = headers['_tracer-data'];
+  if (payload === undefined) return context.active();
+  return propagation.extract(context.active(), defaultPayloadConverter.fromPayload(payload));
+}
+
+/**
+ * Runs an attempt of a call within the call's span. An attempt that fails has a span of its own, named as Temporal's interceptor
+ * would: the call has only the end of the last one.
+ */
+function withinCall({ info }: ActivityContext, tracer: Tracer): ActivityInboundCallsInterceptor {
+  return {
+    execute: async (input, next) => {
+      const within = contextIn(input.headers);
+      const startTime = Date.now();
+      try {
+        return await context.with(within, () => next(input));
+      } catch (thrown) {
+        const name = `RunActivity:${info.activityType}`;
+        const span = tracer.startSpan(name, { startTime }, within);
+        const { attempt, activityId } = info;
+        span.setAttributes({ 'holdfast.attempt': attempt, temporalActivityId: activityId });
+        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
+        const type = thrown instanceof ApplicationFailure ? thrown.type : undefined;
+        span.setAttribute('error.type', type ?? error.name);
+        span.end();
+        throw thrown;
+      }
+    },
+  };
+}
+
 /** Starts to trace. What the process's code traces by OpenTelemetry's API joins, unless it has a provider of its own. */
 export function startTracing(
   { resource: attributes }: TelemetrySettings,
@@ -80,12 +123,14 @@ export function startTracing(
   provider.register();
   const tracer: Tracer = provider.getTracer(scope.name);
   return {
-    activity: (context) => ({
-      inbound: new OpenTelemetryActivityInboundInterceptor(context, { tracer }),
-      outbound: new OpenTelemetryActivityOutboundInterceptor(context),
+    activity: (activity) => ({
+      inbound: calls.has(activity.info.activityType)
+        ? withinCall(activity, tracer)
+        : new OpenTelemetryActivityInboundInterceptor(activity, { tracer }),
+      outbound: new OpenTelemetryActivityOutboundInterceptor(activity),
     }),
-    record: (record) => {
-      processor.onEnd(readableSpan(record, resource));
+    record: (spans) => {
+      for (const span of spans) processor.onEnd(readableSpan(span, resource));
     },
     shutdown: () => provider.shutdown(),
   };

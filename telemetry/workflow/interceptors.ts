@@ -13,9 +13,9 @@ import { agentRunWorkflow } from '../../workflows/contract';
 import type { RunState } from '../../workflows/core/run/state';
 import { observeRun } from '../../workflows/run-observer';
 import { logStep } from './run-log';
-import { createRunMetrics } from './run-metrics';
+import { countsOf } from './run-metrics';
 import { actingAgent, createRunSpans, providerOf } from './run-spans';
-import type { SpanAttributes, SpanRecord, TelemetrySinks } from './span-record';
+import type { SpanAttributes, SpanRecord, StepReport, TelemetrySinks } from './step-report';
 import type { TraceContext } from './trace-context';
 import { traceContextOf } from './trace-context';
 
@@ -24,19 +24,18 @@ let lastState: RunState | undefined;
 
 const { holdfastTelemetry } = proxySinks<TelemetrySinks>();
 
-function emit(span: SpanRecord): void {
-  if (span.isSampled) holdfastTelemetry.export(span);
+function report({ spans, counts }: StepReport): void {
+  const sampled = trace?.isSampled === true ? spans : [];
+  if (sampled.length + counts.length > 0) holdfastTelemetry.report({ spans: sampled, counts });
 }
 
 /** Follows an agent's run from its first step. */
 function follow(context: TraceContext): void {
   const { workflowId } = workflowInfo();
-  const recordSpans = createRunSpans(context, workflowId, emit);
-  const countStep = createRunMetrics();
+  const spansOf = createRunSpans(context, workflowId);
   observeRun((step) => {
     [lastState] = step.decided;
-    recordSpans(step);
-    countStep(step);
+    report({ spans: spansOf(step), counts: countsOf(step) });
     logStep(step);
   });
 }
@@ -68,17 +67,18 @@ function describedRun(state: RunState | undefined): Pick<SpanRecord, 'name' | 'a
 }
 
 function endRun(context: TraceContext, startMs: number, thrown?: unknown): void {
-  const { traceId, spanId, parentSpanId, isSampled } = context;
+  const { traceId, spanId, parentSpanId } = context;
   const { name, attributes } = describedRun(lastState);
   const failed = thrown !== undefined && !(thrown instanceof ContinueAsNew);
   const outcome = lastState?.phase.type === 'ended' ? lastState.phase.outcome : undefined;
   const code = outcome?.status === 'failed' ? outcome.reason : (outcome?.status ?? '_OTHER');
-  emit({
-    ...{ traceId, spanId, isSampled, name, kind: 'internal', startMs, endMs: Date.now() },
+  const span: SpanRecord = {
+    ...{ traceId, spanId, name, kind: 'internal', startMs, endMs: Date.now() },
     ...(parentSpanId === undefined ? {} : { parentSpanId }),
     attributes: failed ? { ...attributes, 'error.type': code } : attributes,
     ...(failed ? { error: thrown instanceof Error ? thrown.message : String(thrown) } : {}),
-  });
+  };
+  report({ spans: [span], counts: [] });
 }
 
 const inbound: WorkflowInboundCallsInterceptor = {

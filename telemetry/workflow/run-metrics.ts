@@ -1,39 +1,14 @@
-/** The metrics of runs, by the SDK's meter, which counts nothing in replays: what each step changed in the run's own account. */
-import { metricMeter } from '@temporalio/workflow';
+/** The metrics of runs: what each step changed in the run's own account. */
 import type { RunStep } from '../../workflows/run-observer';
 import { noUsage } from '../../workflows/core/budget/spend';
 import type { Usage } from '../../workflows/core/budget/spend';
 import type { InfraError } from '../../workflows/core/failure';
 import type { RunCommand, TimelineEntry } from '../../workflows/core/run/protocol';
 import type { RunState } from '../../workflows/core/run/state';
+import type { CounterName } from './counters';
 import { providerOf } from './run-spans';
+import type { CountRecord } from './step-report';
 
-/** Every counter, with what it counts. `docs/telemetry.md`, the dashboard and the alerts name the same ones. */
-export const counters = {
-  agent_runs_started: 'Runs that began',
-  agent_runs_ended:
-    'Runs that ended, by status; reason names the breaker or limit that ended a failed one',
-  agent_iterations: 'Iterations',
-  agent_tool_calls: 'Tool calls that were started',
-  agent_errors_recoverable: 'Errors that the model was told of, by code',
-  agent_retry_attempts: 'Errors of a tool that the model was told of, to try again, by tool',
-  agent_errors_healed: 'Errors that are over, by code and by what healed them',
-  agent_corrections: 'Errors that the model could correct, each counted once however often it came',
-  agent_corrections_first_retry: 'Those of them that were over at the first retry, without help',
-  agent_infra_errors: 'Failures that the model never sees, by code and provider',
-  agent_provider_retries: 'Requests that were sent again on the same route, by provider and code',
-  agent_provider_failovers: 'Moves to another route, by the provider left and the one taken',
-  agent_provider_cooldowns: 'Cooldowns of a route that began in this run, by provider and reason',
-  agent_compactions: 'Compactions of the conversation, by tier',
-  agent_recoveries: 'Recoveries of stuck runs, by strategy and decision',
-  agent_waits_started: 'Waits that began, by kind',
-  agent_waits_ended: 'Waits that ended, by kind',
-  agent_tokens: 'Tokens, by provider, model and type',
-  agent_cost_nanousd:
-    'Cost as far as prices are known, in billionths of a US dollar, by provider and model',
-} as const;
-
-type Counter = keyof typeof counters;
 type Tags = Readonly<Record<string, string>>;
 
 /** Tokens by class, as `type` names them. */
@@ -53,7 +28,7 @@ function toolTag({ snapshot }: RunState, name: string): string {
   return snapshot?.tools.some((tool) => tool.name === name) === true ? name : 'unknown';
 }
 
-type Add = (counter: Counter, value?: number, tags?: Tags) => void;
+type Add = (counter: CounterName, value?: number, tags?: Tags) => void;
 
 function countEntry(entry: TimelineEntry, state: RunState, add: Add): void {
   switch (entry.type) {
@@ -140,30 +115,20 @@ function retriedIn({ event }: RunStep): readonly string[] {
   return event.type === 'model-call-failed' ? (event.failure.retried ?? none) : none;
 }
 
-/**
- * Makes what counts a run's steps.
- *
- * Contract: each tag has few values: codes, and names that the worker's configuration gives. A workflow task that is done again
- * after it failed counts again, as the SDK's meter does.
- */
-export function createRunMetrics(): (step: RunStep) => void {
-  const made = new Map<Counter, ReturnType<typeof metricMeter.createCounter>>();
-
-  return (step) => {
-    const { event, decided } = step;
-    const [state, commands] = decided;
-    // Whoever starts a run names an agent; only a prepared run has one that exists.
-    const agent = state.snapshot === undefined ? 'unknown' : state.request.agent;
-    const add: Add = (name, value = 1, tags = {}) => {
-      if (value <= 0) return;
-      const counter = made.get(name) ?? metricMeter.createCounter(name, '', counters[name]);
-      made.set(name, counter);
-      counter.add(value, { agent, ...tags });
-    };
-    if (event.type === 'run-started') add('agent_runs_started');
-    countAccount(step, add);
-    for (const code of retriedIn(step))
-      add('agent_provider_retries', 1, { provider: providerOf(state), code });
-    for (const command of commands) countCommand(command, state, add);
+/** What a step counts. Contract: each tag has few values: codes, and names that the worker's configuration gives. */
+export function countsOf(step: RunStep): readonly CountRecord[] {
+  const { event, decided } = step;
+  const [state, commands] = decided;
+  const counts: CountRecord[] = [];
+  // Whoever starts a run names an agent; only a prepared run has one that exists.
+  const agent = state.snapshot === undefined ? 'unknown' : state.request.agent;
+  const add: Add = (name, value = 1, tags = {}) => {
+    if (value > 0) counts.push({ name, value, tags: { agent, ...tags } });
   };
+  if (event.type === 'run-started') add('agent_runs_started');
+  countAccount(step, add);
+  for (const code of retriedIn(step))
+    add('agent_provider_retries', 1, { provider: providerOf(state), code });
+  for (const command of commands) countCommand(command, state, add);
+  return counts;
 }

@@ -3,7 +3,7 @@ import type { RunStep } from '../../workflows/run-observer';
 import type { Usage } from '../../workflows/core/budget/spend';
 import type { StopReason } from '../../workflows/core/model-call/ports';
 import type { RunState } from '../../workflows/core/run/state';
-import type { SpanAttributes, SpanRecord } from './span-record';
+import type { SpanAttributes, SpanRecord } from './step-report';
 import type { TraceContext } from './trace-context';
 
 /** Names of the conventions for providers that Holdfast's users mostly call otherwise; every other name stays. */
@@ -101,15 +101,14 @@ function endIn(step: RunStep): readonly [call: string, end: CallEnd | undefined]
 }
 
 /**
- * Makes what follows a run and gives each span when it ends.
+ * Makes what follows a run and gives the spans that each step ended.
  *
  * Contract: a call that the workflow run does not see the end of gives no span.
  */
 export function createRunSpans(
   trace: TraceContext,
   runId: string,
-  emit: (span: SpanRecord) => void,
-): (step: RunStep) => void {
+): (step: RunStep) => readonly SpanRecord[] {
   const open = new Map<string, OpenSpan>();
 
   function begin(call: string, span: Omit<OpenSpan, 'spanId'>): void {
@@ -117,28 +116,30 @@ export function createRunSpans(
     if (!open.has(call)) open.set(call, { ...span, spanId: trace.spanIdOf(call) });
   }
 
-  function end(call: string, ended: CallEnd | undefined, endMs: number): void {
+  function end(call: string, ended: CallEnd | undefined, endMs: number): readonly SpanRecord[] {
     const span = open.get(call);
     open.delete(call);
-    if (span === undefined || ended === undefined) return;
+    if (span === undefined || ended === undefined) return [];
     const { attributes = {}, error } = ended;
-    const { traceId, spanId: parentSpanId, isSampled } = trace;
-    emit({
-      ...{ traceId, parentSpanId, isSampled, ...span, endMs },
-      attributes: {
-        ...span.attributes,
-        ...attributes,
-        ...(error === undefined ? {} : { 'error.type': error.code }),
+    const { traceId, spanId: parentSpanId } = trace;
+    return [
+      {
+        ...{ traceId, parentSpanId, ...span, endMs },
+        attributes: {
+          ...span.attributes,
+          ...attributes,
+          ...(error === undefined ? {} : { 'error.type': error.code }),
+        },
+        ...(error === undefined ? {} : { error: error.message }),
       },
-      ...(error === undefined ? {} : { error: error.message }),
-    });
+    ];
   }
 
   return (step) => {
     const { event, decided } = step;
     const [state, commands] = decided;
     const ended = endIn(step);
-    if (ended !== undefined) end(...ended, event.atMs);
+    const spans = ended === undefined ? [] : end(...ended, event.atMs);
     for (const command of commands) {
       if (command.type !== 'call-model' && command.type !== 'run-tool') continue;
       const common = {
@@ -176,5 +177,6 @@ export function createRunSpans(
         },
       });
     }
+    return spans;
   };
 }

@@ -1,6 +1,30 @@
-/** Counts the workers that calls lost: those whose attempts never reported their end. */
+/** Counts by the meter of Temporal's SDK: what workflows report, and the workers that calls lost. */
+import type { MetricCounter, MetricMeter } from '@temporalio/common';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { CounterName } from './workflow/counters';
+import { counters } from './workflow/counters';
+import type { CountRecord } from './workflow/step-report';
+
+/** Where a workflow runs. */
+interface Place {
+  readonly namespace: string;
+  readonly taskQueue: string;
+}
+
+/** Makes what counts what workflows report; `meter` is the runtime's, so each count gets the SDK's usual labels here. */
+export function workflowCounters(
+  meter: MetricMeter,
+): (place: Place, counts: readonly CountRecord[]) => void {
+  const made = new Map<CounterName, MetricCounter>();
+  return ({ namespace, taskQueue }, counts) => {
+    for (const { name, value, tags } of counts) {
+      const counter = made.get(name) ?? meter.createCounter(name, '', counters[name]);
+      made.set(name, counter);
+      counter.add(value, { namespace, task_queue: taskQueue, ...tags });
+    }
+  };
+}
 
 /** Activities whose heartbeats say how many attempts ended by themselves. */
 const counting: ReadonlySet<string> = new Set(['callModel', 'compact', 'planRecovery', 'runTool']);
