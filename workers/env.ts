@@ -129,10 +129,17 @@ export function readEnvironment(
   directory: string = process.cwd(),
 ): Environment {
   rememberSecretsOf(source);
-  return environmentFrom(parseVariables(source), directory);
+  return environmentFrom(parseVariables(source), directory, source);
 }
 
-function environmentFrom(variables: Variables, directory: string) {
+/** OpenTelemetry's own variables, for `startTelemetry`, which checks them. */
+const openTelemetryName = /^OTEL_/;
+
+function environmentFrom(
+  variables: Variables,
+  directory: string,
+  source: Readonly<Record<string, string | undefined>>,
+) {
   const { stateDirectory, cacheDirectory } = foldersFrom(variables, path.resolve(directory));
   return {
     temporal: temporalFrom(variables),
@@ -156,6 +163,9 @@ function environmentFrom(variables: Variables, directory: string) {
     /** How the built-in agent's commands run; false: with the rights of the worker. */
     sandbox: variables.HOLDFAST_SANDBOX ?? false,
     ci: variables.CI !== undefined && variables.CI !== 'false',
+    openTelemetry: Object.fromEntries(
+      Object.entries(source).filter(([key]) => openTelemetryName.test(key)),
+    ),
     ...defined({
       buildId: variables.HOLDFAST_BUILD_ID,
       /** Name of the worker deployment whose version `buildId` is; absent: workers have no versions. */

@@ -1,9 +1,10 @@
 /** The worker's log: pino, with secrets redacted, and the Temporal SDK's runtime bridged into it. */
-import type { LogMetadata } from '@temporalio/worker';
+import type { LogMetadata, MetricsExporterConfig } from '@temporalio/worker';
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { DestinationStream, Logger } from 'pino';
 import { destination, pino } from 'pino';
 import { withoutSecrets } from '../activities/untrusted/known-secrets';
+import { defined } from '../workflows/core/json';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import type { Environment } from './env';
 
@@ -39,7 +40,10 @@ export function toTemporalLogger(logger: Logger): DefaultLogger {
  */
 export function installRuntime(
   log: Logger | Environment['logLevel'],
-  { withoutWorkers = false }: { readonly withoutWorkers?: boolean } = {},
+  {
+    withoutWorkers = false,
+    metrics,
+  }: { readonly withoutWorkers?: boolean; readonly metrics?: MetricsExporterConfig } = {},
 ): boolean {
   if (Runtime._instance !== undefined) return false;
   Runtime.install({
@@ -47,6 +51,7 @@ export function installRuntime(
     ...(withoutWorkers ? { shutdownSignals: [] } : {}),
     telemetryOptions: {
       logging: { filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }), forward: {} },
+      ...defined({ metrics }),
     },
   });
   return true;

@@ -14,12 +14,13 @@ import type { RunOutcome } from './core/run/outcome';
 import { outcomeForParent } from './core/subagents/outcome';
 import type { RunCommand, RunEvent, UnstampedEvent } from './core/run/protocol';
 import type { RunState } from './core/run/state';
-import type { Transition } from './core/run/transition';
 import { initialTransition, transition } from './core/run/transition';
 import { createCommandExecutor } from './execute-command';
 import { checkRunInput } from './invalid-input';
 import { registerMessageHandlers } from './message-handlers';
 import { runKey } from './run-key';
+import type { RunStep } from './run-observer';
+import { reportStep } from './run-observer';
 import { createRunVisibility } from './run-visibility';
 
 function stamp(event: UnstampedEvent): RunEvent {
@@ -31,12 +32,16 @@ function stamp(event: UnstampedEvent): RunEvent {
   };
 }
 
-function begin(input: AgentRunInput): Transition {
+/** The first step of a segment. */
+function begin({ state, request }: AgentRunInput): RunStep {
   const atMs = Date.now();
-  if (input.state !== undefined)
-    return transition(restoreRunState(input.state), { type: 'segment-started', atMs });
-  const { request } = input;
-  return initialTransition({ type: 'run-started', atMs, runKey: runKey(), request });
+  if (state !== undefined) {
+    const before = restoreRunState(state);
+    const event = { type: 'segment-started', atMs } as const;
+    return { before, event, decided: transition(before, event) };
+  }
+  const event = { type: 'run-started', atMs, runKey: runKey(), request } as const;
+  return { event, decided: initialTransition(event) };
 }
 
 /**
@@ -98,24 +103,27 @@ async function runSegment(
   const events: UnstampedEvent[] = [];
   const show = createRunVisibility();
   const first = begin(input);
-  let [state] = first;
+  let [state] = first.decided;
   let rollOver = false as boolean;
   /** What the core threw. */
   const broken: unknown[] = [];
 
-  function take([next, commands]: Transition): void {
+  function take(step: RunStep): void {
+    const [next, commands] = step.decided;
     state = next;
     rollOver = wantsRollOver(rollOver, commands);
+    reportStep(step);
     for (const command of commands) execute(command);
     show(state);
   }
 
   function takeEvents(): void {
     while (state.phase.type !== 'ended' && broken.length === 0) {
-      const event = events.shift();
-      if (event === undefined) return;
+      const arrived = events.shift();
+      if (arrived === undefined) return;
       try {
-        take(transition(state, stamp(event)));
+        const event = stamp(arrived);
+        take({ before: state, event, decided: transition(state, event) });
       } catch (thrown) {
         broken.push(thrown);
       }

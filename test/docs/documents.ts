@@ -99,7 +99,8 @@ export function relativeLinks({ text }: Document): readonly string[] {
 
 /** Paths of the project that a document names in back quotes. */
 export function namedPaths({ text }: Document): readonly string[] {
-  const known = 'workflows|activities|workers|client|testing|test|bench|examples|docs|\\.ci';
+  const known =
+    'workflows|activities|workers|client|telemetry|deploy|testing|test|bench|examples|docs|\\.ci';
   const named = new RegExp(`\`((?:${known})/[\\w./-]+)\``, 'g');
   return [...text.matchAll(named)].map(([, file = '']) => file);
 }

@@ -119,7 +119,7 @@ test('the tarball holds the product, its documents and the examples that they sh
   const [tarball] = JSON.parse(packed) as { readonly files: { readonly path: string }[] }[];
   const files = (tarball?.files ?? []).map((file) => file.path);
   const folders = new Set(files.map((file) => file.split('/').slice(0, -1)[0] ?? ''));
-  expect([...folders].sort()).toEqual(['', 'dist', 'docs', 'examples']);
+  expect([...folders].sort()).toEqual(['', 'deploy', 'dist', 'docs', 'examples']);
   expect(files.filter((file) => /^dist\/(bench|examples|test)\//.test(file))).toEqual([]);
   expect(files).toEqual(expect.arrayContaining(['dist/index.js', 'dist/workers/cli.js']));
 });
