@@ -1,8 +1,7 @@
 /** Entry of `holdfast/testing`: agents under test, and a vendor emulator with real failures, without keys. */
-export type { ModelRequest } from '../activities/providers/provider';
 export type { EmulatorOptions } from './emulator/emulator';
 export { VendorEmulator } from './emulator/emulator';
-export type { Prompt, PromptMessage, RecordedRequest } from './emulator/recorded-request';
+export type { Prompt, RecordedRequest } from './emulator/recorded-request';
 export type {
   FaultStep,
   ReplyOptions,
@@ -18,6 +17,4 @@ export type { PersonStep } from './agent/person';
 export { person } from './agent/person';
 export type { TestAgent, TestAgentOptions, TestRun } from './agent/test-agent';
 export type { TestStep } from './agent/test-script';
-export type { ScriptedProvider, ScriptedStep } from './scripted-provider';
-export { scriptedProvider } from './scripted-provider';
 export { testAgent } from './test-agent';

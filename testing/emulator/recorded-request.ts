@@ -25,7 +25,7 @@ export type Answer =
     };
 
 /** One message of a prompt. */
-export type PromptMessage =
+type PromptMessage =
   | { readonly role: 'user'; readonly text: string }
   | {
       readonly role: 'assistant';
