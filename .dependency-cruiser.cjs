@@ -204,6 +204,15 @@ module.exports = {
       },
     ),
     forbid(
+      'emulator-needs-no-worker',
+      'The emulator alone loads neither client nor worker; agents under test (testing/agent) compose both.',
+      { path: '^testing/', pathNot: '^testing/agent/' },
+      {
+        path: '^(client|workers|workflows/(?!core/)|testing/agent/(?!person\\.ts))',
+        dependencyTypesNot: ['type-only', 'require'],
+      },
+    ),
+    forbid(
       'product-only',
       'Product code needs no test, bench, example or script.',
       { path: product },

@@ -200,6 +200,13 @@ const looking: readonly CommandSpec[] = [
     options: [iteration('the transcript after this iteration (0: before the first)')],
     action: async () => (await import('./commands/transcript.ts')).transcript,
   },
+  {
+    name: 'record',
+    about:
+      'print a run as a script for tests (`testAgent` of holdfast/testing), without its secrets',
+    args: runId,
+    action: async () => (await import('./commands/record.ts')).record,
+  },
 ];
 
 const by = (about: string): Option => option('--by <name>', about);

@@ -1,4 +1,5 @@
 /** OpenAI's Responses and Chat Completions APIs, and any server that speaks one of them. */
+import type * as SdkModule from 'openai';
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import type { AccountClient } from '../http-provider';
@@ -48,9 +49,10 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
   rememberSecretsOf(config.headers);
   // Local servers take any key, yet a header must not be empty.
   const sentKey = apiKey === '' ? 'none' : apiKey;
-  const clientWith = async (fetch: ObservedFetch['fetch']): Promise<ReturnType<AccountClient>> => {
+  const clientWith = (fetch: ObservedFetch['fetch']): ReturnType<AccountClient> => {
     if (client !== undefined) return client({ ...sdkOptions, fetch });
-    const { OpenAI } = await import('openai');
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- jest has no import() in CommonJS (ADR 0029).
+    const { OpenAI } = require('openai') as typeof SdkModule;
     const own = { ...sdkOptions, apiKey: sentKey, baseURL: baseUrl, fetch };
     return new OpenAI({ ...notFromEnvironment, ...own });
   };
@@ -70,7 +72,7 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
         ? new ChatReplyAssembly(vendor, model, dialect)
         : new ResponsesReplyAssembly(vendor, model),
       open: async (fetch, signal) =>
-        streamed(await clientWith(fetch), isChat ? '/chat/completions' : '/responses', {
+        streamed(clientWith(fetch), isChat ? '/chat/completions' : '/responses', {
           body,
           signal,
           headers: extra,
