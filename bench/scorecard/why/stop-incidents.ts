@@ -20,7 +20,7 @@ export const stopIncidents: readonly Incident[] = [
   {
     id: 'broken-tool',
     model: () => lookUp('broken'),
-    agent: { limits: { maxSameCalls: 50 } },
+    agent: { limits: { maxSameCalls: 16 } },
     expected: {
       cause: 'circuit_breaker',
       says: ['look_up', 'the order service answers 503'],

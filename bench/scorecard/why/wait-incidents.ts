@@ -51,7 +51,7 @@ export const waitIncidents: readonly Incident[] = [
   {
     id: 'store-down',
     taskQueue: 'why-store',
-    model: () => lookUp('17'),
+    model: (_request, index) => lookUp(String(index)),
     prepare: async ({ startWorker }) => {
       await startWorker('why-store');
     },
@@ -67,7 +67,7 @@ export const waitIncidents: readonly Incident[] = [
       );
       return unlock;
     },
-    agent: { limits: { maxIterations: 100_000, maxSameCalls: 100_000 } },
+    agent: { limits: { maxIterations: 100_000 } },
     expected: { cause: 'store_unavailable', says: ['store', 'UTC'], next: 'store' },
   },
   {
@@ -197,7 +197,7 @@ export const waitIncidents: readonly Incident[] = [
       await startWorker('why-mcp');
       await stopMcpServer();
     },
-    agent: { limits: { maxSameCalls: 50 } },
+    agent: { limits: { maxSameCalls: 16 } },
     expected: { cause: 'mcp_server', says: ['MCP server "shop"'], next: 'MCP server "shop"' },
   },
 ];

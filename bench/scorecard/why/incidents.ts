@@ -1,0 +1,6 @@
+/** All incidents. */
+import type { Incident } from './incident';
+import { stopIncidents } from './stop-incidents';
+import { waitIncidents } from './wait-incidents';
+
+export const incidents: readonly Incident[] = [...waitIncidents, ...stopIncidents];
