@@ -1,11 +1,10 @@
 /** Why a run ended as it did, and how its work goes on. */
 import { totalTokens } from '../../workflows/core/budget/spend';
-import { ringSize } from '../../workflows/core/errors/circuit-breaker';
 import type { FailureReason, RunOutcome, RunReport } from '../../workflows/core/run/outcome';
 import { shortened } from '../../workflows/core/shortened';
 import { shellWord } from '../../workflows/core/view/shell-word';
 import type { Diagnosis, NextStep, WhyCause, WhyFacts } from './explanation';
-import { command, continueStep, forkStep, utcTime, workerStep } from './next-steps';
+import { command, continueStep, forkStep, sentence, utcTime, workerStep } from './next-steps';
 import { reasonOfRoutes, routesFreeAtMs, routeSteps, routeTexts } from './route-causes';
 
 type Failed = Extract<RunOutcome, { status: 'failed' }>;
@@ -19,13 +18,10 @@ const repeatedChars = 200;
 /** How much more a continued run may take than the one that reached its limit. */
 const raise = 2;
 
-function lineOf(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
-}
-
 /** The sentence of a forced stop that says what was reached. */
 function reached({ message }: Failed): string {
-  return message.split('\n')[0]?.replace(/^Forced stop: /, 'The run was stopped: ') ?? '';
+  const [first = ''] = message.split('\n');
+  return sentence(first.replace(/^Forced stop: /, 'The run was stopped: '));
 }
 
 /** Continues the run behind the last iteration that brought something. */
@@ -56,7 +52,7 @@ const circuitBreaker: FailedCause = (facts) => {
   const { lastError = '', request } = facts.state;
   const tool = lastFailure?.kind === 'agent' ? lastFailure.toolName : undefined;
   const server = lostMcpServer(facts);
-  const says = `The same error came ${ringSize === 5 ? 'five' : ringSize} times in a row with no success between, although the model was told each time: ${lineOf(lastError)}`;
+  const says = `The same error came five times in a row with no success between, although the model was told each time: ${sentence(lastError)}`;
   if (server !== undefined)
     return {
       cause: 'mcp_server',
@@ -74,7 +70,7 @@ const circuitBreaker: FailedCause = (facts) => {
       : isTools
         ? `Repair what the tool ${tool} works with, or make it tell the model what to do instead.`
         : `Make the description and the schema of the tool ${tool} say what the model got wrong, or use a stronger model.`;
-  const told = `This failed again and again, do not repeat it: ${shortened(lineOf(lastError), repeatedChars)}`;
+  const told = `This failed again and again, do not repeat it: ${shortened(lastError.replace(/\s+/g, ' '), repeatedChars)}`;
   return {
     cause: 'circuit_breaker',
     says,
@@ -130,7 +126,7 @@ const declined =
   (cause: WhyCause, who: string): FailedCause =>
   (facts, { message }) => ({
     cause,
-    says: `${who}: ${lineOf(message)}`,
+    says: `${who}: ${sentence(message)}`,
     next: [
       {
         text: 'Ask in other words, change the instructions, or add a route of another provider:',
@@ -145,7 +141,7 @@ const overflow: FailedCause = (facts, { message, report }) => {
     compactions === 0 ? 'there was nothing to compact' : `it was compacted ${compactions} times`;
   return {
     cause: 'context_overflow',
-    says: `The conversation does not fit the model's window, and ${how}: ${lineOf(message)}`,
+    says: `The conversation does not fit the model's window, and ${how}: ${sentence(message.replace(/^System error: /, ''))}`,
     next: [
       {
         text: `Give agent "${facts.state.request.agent}" a route with a larger window (or its right windowTokens), fewer tools, or tools with smaller outputs.`,
@@ -168,7 +164,7 @@ const routes: FailedCause = (facts, { message }) => {
     cause: reasonOfRoutes(facts) ?? 'chain_exhausted',
     says:
       texts.length === 0
-        ? lineOf(message)
+        ? sentence(message)
         : `No provider of its chain can answer, and waiting cannot cure it: ${texts.join('; ')}.`,
     next: [...(steps.length === 0 ? [{ text: waited }] : steps), resumed(when, facts)],
   };
@@ -179,7 +175,7 @@ const infra: FailedCause = (facts, { message, failure }) => {
   const isWorkers = code === 'agent_unknown' || code === 'worker_mismatch';
   return {
     cause: code,
-    says: `What it runs on failed: ${lineOf(message)}`,
+    says: `What it runs on failed: ${sentence(message)}`,
     next: [
       isWorkers
         ? workerStep('Start workers that have the agent and its tools:', facts)
@@ -203,7 +199,7 @@ const failedCauses: { readonly [Reason in FailureReason]: FailedCause } = {
   guard_loop: limit('guard_loop', 'limits.maxSameCalls', repetition),
   gave_up: (facts, { message }) => ({
     cause: 'gave_up',
-    says: `Recovery found no way out: ${lineOf(message)}`,
+    says: `Recovery found no way out: ${sentence(message)}`,
     next: [continueStep('Give it what was missing, and go on:', facts, 'WHAT WAS MISSING')],
   }),
   infra,
@@ -218,7 +214,7 @@ function stopped(facts: WhyFacts, reason: string): Diagnosis {
   const { stoppedBy } = facts;
   return {
     cause: 'stopped',
-    says: `${stoppedBy ?? 'Somebody'} stopped it: ${lineOf(reason)}.`,
+    says: `${stoppedBy ?? 'Somebody'} stopped it: ${sentence(reason)}`,
     next: [
       facts.state.head === undefined
         ? resumed('', facts)
@@ -229,8 +225,8 @@ function stopped(facts: WhyFacts, reason: string): Diagnosis {
 
 function cancelled(facts: WhyFacts, reason: string): Diagnosis {
   const how = facts.isTerminated
-    ? `It was terminated in Temporal, which the run itself cannot notice (${lineOf(reason)}). Calls in flight may have taken effect.`
-    : `It was cancelled: ${lineOf(reason)}.`;
+    ? `It was terminated in Temporal, which the run itself cannot notice (${reason}). Calls in flight may have taken effect.`
+    : `It was cancelled: ${sentence(reason)}`;
   return {
     cause: facts.isTerminated ? 'terminated' : 'cancelled',
     says: how,

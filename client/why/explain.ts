@@ -1,9 +1,11 @@
 /** Explains a run from its history: why it is where it is, what it cost, and what to do now. Pure, without a model. */
 import { cachedText, costText } from '../../workflows/core/budget/spend';
 import { reportOf } from '../../workflows/core/run/ending';
+import { shortened } from '../../workflows/core/shortened';
 import { statusView } from '../../workflows/core/view/status';
 import { causeOfEnd } from './ended-causes';
-import type { Counted, NextStep, RunExplanation, WhyFacts } from './explanation';
+import type { Diagnosis, NextStep, RunExplanation, WhyCause, WhyFacts } from './explanation';
+import type { Counted } from './story';
 import { spanText } from './next-steps';
 import { causeOfOpenRun } from './open-causes';
 
@@ -49,11 +51,31 @@ function beginning({ runId, state, outcome, nowMs }: WhyFacts): string {
   return `Run ${runId} of agent ${agent} ${verb} after ${counts(iterations, 'iteration')} and ${spanText(elapsedMs)}.`;
 }
 
+/** Causes that are no failure: the run goes on, waits for a person, or was ended by one. */
+const noFailures: readonly WhyCause[] = [
+  'approval',
+  'question',
+  'escalated',
+  'recovering',
+  'stopped',
+  'cancelled',
+  'at_work',
+  'completed',
+];
+/** Characters of a cause in the table. */
+const causeChars = 160;
+
+/** What the timeline has, else the cause: not every failure is an event of the run. */
+function failedRows({ story }: WhyFacts, { cause, says }: Diagnosis): readonly Counted[] {
+  if (story.failed.length > 0 || noFailures.includes(cause)) return newest(story.failed);
+  return [{ what: shortened(`${cause}: ${says}`, causeChars), times: 1 }];
+}
+
 /** Contract: pure; the same facts give the same explanation. */
 export function explain(facts: WhyFacts): RunExplanation {
   const { runId, state, story, outcome } = facts;
-  const { cause, says, next } =
-    outcome === undefined ? causeOfOpenRun(facts) : causeOfEnd(facts, outcome);
+  const diagnosis = outcome === undefined ? causeOfOpenRun(facts) : causeOfEnd(facts, outcome);
+  const { cause, says, next } = diagnosis;
   const isHealed = outcome?.status === 'completed' && story.failed.length > 0;
   return {
     runId,
@@ -64,7 +86,7 @@ export function explain(facts: WhyFacts): RunExplanation {
       says,
       ...(isHealed ? ['What failed on the way did not keep it from its answer.'] : []),
     ].join(' '),
-    failed: newest(story.failed),
+    failed: failedRows(facts, diagnosis),
     tried: newest(story.tried),
     worked: newest(story.worked),
     cost: costOf(facts),

@@ -3,7 +3,7 @@ import type { Failure } from '../../workflows/core/failure';
 import type { FailureReason, RunOutcome } from '../../workflows/core/run/outcome';
 import type { RunState } from '../../workflows/core/run/state';
 import type { RunStatusWord } from '../../workflows/core/view/status';
-import type { RunStory } from './story';
+import type { Counted, RunStory } from './story';
 
 /** Why a run is where it is, in one word: a reason or a code of a failure, or what only `why` names. */
 export type WhyCause =
@@ -29,12 +29,6 @@ export interface NextStep {
   readonly text: string;
   /** A command of `holdfast` that does it, quoted for a shell. Words in capitals are for the reader to replace. */
   readonly command?: string;
-}
-
-/** Something that happened, and how often. */
-export interface Counted {
-  readonly what: string;
-  readonly times: number;
 }
 
 /** The answer to `why`: one paragraph and a table. Its texts are sanitized as history is, but not made safe for a terminal. */

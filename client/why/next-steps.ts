@@ -1,6 +1,16 @@
 /** The commands and the words of what to do next. */
+import { shortened } from '../../workflows/core/shortened';
 import { shellWord } from '../../workflows/core/view/shell-word';
 import type { NextStep, WhyFacts } from './explanation';
+
+/** Characters of a text that a sentence repeats. */
+const sentenceChars = 500;
+
+/** Words of a failure or a person as one whole sentence. */
+export function sentence(text: string): string {
+  const line = shortened(text.replace(/\s+/g, ' ').trim(), sentenceChars);
+  return /[.!?…]$/.test(line) ? line : `${line}.`;
+}
 
 type Reader = Pick<WhyFacts, 'runId' | 'surroundings' | 'ownTaskQueue'>;
 
@@ -14,9 +24,13 @@ function utcClock(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(11, 19)} UTC`;
 }
 
-/** `3 h 20 min`, `12 min`, `40 s`. */
+/** Milliseconds below which tenths of a second are told. */
+const shortMs = 10_000;
+
+/** `3 h 20 min`, `12 min`, `40 s`, `0.3 s`. */
 export function spanText(ms: number): string {
-  const seconds = Math.max(Math.round(ms / 1_000), 0);
+  if (ms < shortMs) return `${(Math.max(ms, 0) / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
   if (hours > 0) return minutes === 0 ? `${hours} h` : `${hours} h ${minutes} min`;
   return minutes > 0 ? `${minutes} min` : `${seconds} s`;

@@ -10,7 +10,7 @@ import { shellWord } from '../../workflows/core/view/shell-word';
 import { statusView } from '../../workflows/core/view/status';
 import { waitingPhase } from '../../workflows/core/run/waiting';
 import type { Diagnosis, NextStep, WhyCause, WhyFacts } from './explanation';
-import { command, spanText, utcTime, workerStep } from './next-steps';
+import { command, sentence, spanText, utcTime, workerStep } from './next-steps';
 import { routeSteps, routeTexts } from './route-causes';
 
 /** A cause, where it is one. */
@@ -40,7 +40,7 @@ const failingTask: Cause = ({ surroundings, ...facts }) => {
     : 'Deploy workers with a fix.';
   return {
     cause: 'workflow_task_failed',
-    says: `${why}; attempt ${openTask.attempt} of its workflow task failed: ${openTask.failure} Nothing is lost, and the server tries again by itself.`,
+    says: `${why}; attempt ${openTask.attempt} of its workflow task failed: ${sentence(openTask.failure)} Nothing is lost, and the server tries again by itself.`,
     next: [...(isChanged ? [replay] : []), { text: `${deploy} The run then goes on by itself.` }],
   };
 };
@@ -68,21 +68,27 @@ const missingWorker: Cause = (facts) => {
 };
 
 /** An activity that Temporal tries again: a worker died, or none of them can serve it. */
-const retriedActivity: Cause = ({ surroundings, nowMs, ...facts }) => {
-  const [activity] = surroundings.activities.filter(({ lastFailure }) => lastFailure !== undefined);
+const retriedActivity: Cause = (facts) => {
+  const [activity] = facts.surroundings.activities.filter(
+    ({ lastFailure }) => lastFailure !== undefined,
+  );
   if (activity?.lastFailure === undefined) return undefined;
-  const { type, attempt, isStarted, dueAtMs = nowMs, lastFailure } = activity;
+  const { type, attempt, isStarted, dueAtMs = facts.nowMs, lastFailure } = activity;
   const isLost = lastFailure.type === 'timeout';
-  const when = isStarted ? 'runs now' : `follows at ${utcTime(dueAtMs, nowMs)}`;
+  const when = isStarted ? 'runs now' : `follows at ${utcTime(dueAtMs, facts.nowMs)}`;
   const known = Object.hasOwn(infraPolicies, lastFailure.type);
   const cause = isLost ? 'worker_lost' : known ? (lastFailure.type as WhyCause) : 'retrying';
   const advice = isLost
     ? 'Look at the logs and the memory of its workers: a call may end its process.'
     : 'Do what the message says; Temporal tries again by itself.';
+  const step =
+    cause === 'worker_mismatch'
+      ? workerStep('Start a worker that has what is missing.', facts)
+      : { text: advice };
   return {
     cause,
-    says: `The activity ${type} failed${isLost ? ' because its worker was lost' : ''}: ${lastFailure.message} Attempt ${attempt} ${when}.`,
-    next: [{ text: advice }, giveUpStep({ surroundings, nowMs, ...facts })],
+    says: `The activity ${type} failed${isLost ? ' because its worker was lost' : ''}, and attempt ${attempt} ${when}: ${sentence(lastFailure.message)}`,
+    next: [step, giveUpStep(facts)],
   };
 };
 
@@ -115,8 +121,8 @@ function approvalOf(item: Extract<PendingItem, { type: 'approval' }>, facts: Why
     says: `It waits for a person to approve or reject ${what}.${limitSays(item, facts.nowMs)}`,
     next: [
       { text: 'See what it would do:', command: command('show', facts, '--arguments', id) },
-      { text: item.ifApproved, command: command('approve', facts, id) },
-      { text: item.ifRejected, command: command('reject', facts, id, '--reason TEXT') },
+      { text: `Yes: ${item.ifApproved}`, command: command('approve', facts, id) },
+      { text: `No: ${item.ifRejected}`, command: command('reject', facts, id, '--reason TEXT') },
     ],
   };
 }
@@ -143,7 +149,7 @@ function questionOf(item: Extract<PendingItem, { type: 'question' }>, facts: Why
       : 'Find out whether it took effect, and say so; it is not called again before.';
   return {
     cause: call !== undefined ? 'unknown_outcome' : isEscalated ? 'escalated' : 'question',
-    says: `${about}It waits for a person's answer: ${question.replace(/\s+/g, ' ')}${limitSays(item, facts.nowMs)}`,
+    says: `${about}It waits for a person's answer: ${sentence(question)}${limitSays(item, facts.nowMs)}`,
     next: [{ text: remedy, command: answer }, giveUpStep(facts)],
   };
 }
@@ -190,7 +196,7 @@ const store: Cause = (facts) => {
   const at = utcTime(untilMs, facts.nowMs);
   return {
     cause: 'store_unavailable',
-    says: `Its store does not answer: ${reason} The run waits, and asks again at ${at}.`,
+    says: `Its store does not answer: ${sentence(reason)} The run waits, and asks again at ${at}.`,
     next: [
       {
         text: `Make the store reachable for the workers (their HOLDFAST_STORE). The run asks again at ${at}, then at most every 60 s, and goes on by itself.`,
@@ -200,7 +206,7 @@ const store: Cause = (facts) => {
 };
 
 /** Whatever else it does. */
-const work: Cause = (facts) => {
+function work(facts: WhyFacts): Diagnosis {
   const { state } = facts;
   const { doing, status } = statusView(state);
   return {
@@ -208,7 +214,7 @@ const work: Cause = (facts) => {
     says: `Nothing holds it up: it is ${doing}.`,
     next: [{ text: 'Nothing. To follow it:', command: command('watch', facts) }],
   };
-};
+}
 
 const causes: readonly Cause[] = [
   failingTask,
@@ -225,5 +231,5 @@ export function causeOfOpenRun(facts: WhyFacts): Diagnosis {
     const diagnosis = cause(facts);
     if (diagnosis !== undefined) return diagnosis;
   }
-  return work(facts) as Diagnosis;
+  return work(facts);
 }

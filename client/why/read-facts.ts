@@ -18,10 +18,8 @@ import { StoryTeller } from './story';
 /** Events at the end of a history among which a failed workflow task is looked for. */
 const lastEvents = 20;
 
-/** States of Temporal's API: a workflow task or an activity that a worker has. */
-const startedState = 2;
-/** Kinds of task queues in Temporal's API. */
-const queueTypes = { workflow: 1, activity: 2 } as const;
+/** Temporal's number for a workflow task or an activity that a worker has, as both of its lists of states have it. */
+const startedState: number = 2;
 
 type Described = Awaited<
   ReturnType<WorkflowClient['workflowService']['describeWorkflowExecution']>
@@ -80,8 +78,7 @@ async function surroundingsOf(
 ): Promise<Surroundings> {
   const taskQueue = executionConfig?.taskQueue?.name ?? '';
   const activities: OpenActivity[] = [];
-  for (const activity of pendingActivities ?? [])
-    activities.push(await openActivity(client, activity));
+  for (const activity of pendingActivities) activities.push(await openActivity(client, activity));
   const attempts = pendingWorkflowTask?.attempt ?? 1;
   const failure = attempts > 1 ? await taskFailure(client, runId) : undefined;
   const polled = await lastPollOf(client, taskQueue);
@@ -94,7 +91,7 @@ async function surroundingsOf(
       : {
           openTask: {
             attempt: attempts,
-            isStarted: pendingWorkflowTask.state === startedState,
+            isStarted: Number(pendingWorkflowTask.state) === startedState,
             scheduledAtMs: tsToMs(pendingWorkflowTask.scheduledTime),
             ...defined({ failure }),
           },
@@ -112,7 +109,7 @@ async function openActivity(
     lastFailure,
   );
   const due = activity.nextAttemptScheduleTime ?? activity.scheduledTime;
-  const isStarted = state === startedState;
+  const isStarted = Number(state) === startedState;
   return {
     id: activityId ?? '',
     type: activityType?.name ?? '',
@@ -146,28 +143,24 @@ async function taskFailure(client: WorkflowClient, runId: string): Promise<strin
   return undefined;
 }
 
-/** When a worker last asked for workflow tasks or activities. */
+/** When a worker last asked for workflow tasks. */
 async function lastPollOf(
   client: WorkflowClient,
   name: string,
 ): Promise<Pick<Surroundings, 'lastPollAtMs' | 'knowsPollers'>> {
   const { namespace } = client.options;
-  const polls: number[] = [];
   try {
-    for (const taskQueueType of Object.values(queueTypes)) {
-      const { pollers } = await client.workflowService.describeTaskQueue({
-        namespace,
-        taskQueue: { name },
-        taskQueueType,
-      });
-      for (const { lastAccessTime } of pollers) polls.push(tsToMs(lastAccessTime));
-    }
+    const { pollers } = await client.workflowService.describeTaskQueue({
+      namespace,
+      taskQueue: { name },
+    });
+    const polls = pollers.map(({ lastAccessTime }) => tsToMs(lastAccessTime));
+    return {
+      knowsPollers: true,
+      ...(polls.length === 0 ? {} : { lastPollAtMs: Math.max(...polls) }),
+    };
   } catch {
     // A caller that may not look at task queues may still read its run.
     return { knowsPollers: false };
   }
-  return {
-    knowsPollers: true,
-    ...(polls.length === 0 ? {} : { lastPollAtMs: Math.max(...polls) }),
-  };
 }

@@ -2,12 +2,17 @@
 import type { Failure } from '../../workflows/core/failure';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import { shortened } from '../../workflows/core/shortened';
-import type { Counted } from './explanation';
 
 /** Kinds of things that are counted of each sort; further ones drop the oldest. */
 const keptKinds = 100;
 /** Characters of one of them. */
 const kindChars = 200;
+
+/** Something that happened, and how often. */
+export interface Counted {
+  readonly what: string;
+  readonly times: number;
+}
 
 /** A run's timeline, counted. */
 export interface RunStory {
@@ -33,9 +38,10 @@ type Readers = {
 
 /** A failure in one line: its code, where it happened, and its message. */
 export function failureLine(failure: Failure): string {
-  const where = failure.kind === 'agent' ? failure.toolName : failure.route;
-  const place = where === undefined ? '' : ` ${failure.kind === 'agent' ? 'of' : 'at'} ${where}`;
-  return `${failure.code}${place}: ${failure.message}`;
+  const { kind, code, message } = failure;
+  // A provider's failure names its route itself.
+  const tool = kind === 'agent' && failure.toolName !== undefined ? ` of ${failure.toolName}` : '';
+  return `${code}${tool}: ${message}`;
 }
 
 const readers: Readers = {
@@ -61,7 +67,8 @@ const readers: Readers = {
     return { tried: isTimed ? `waited for the ${wait.kind}` : `asked a person for ${waitingFor}` };
   },
   SubagentEndedEvent: ({ runId, status }) =>
-    status === 'completed' ? { worked: 'a subagent' } : { failed: `subagent ${runId}: ${status}` },
+    // One that did not complete is an error, too.
+    status === 'completed' ? { worked: `subagent ${runId}` } : {},
   HealedEvent: ({ code, how, by }) => ({ worked: `${code}: ${how} (healed by ${by})` }),
   RecoveryOutcomeEvent: ({ summary, healed }) =>
     healed ? { worked: `recovery: ${summary}` } : { failed: `recovery: ${summary}` },

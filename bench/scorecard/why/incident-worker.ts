@@ -15,7 +15,7 @@ import { connectWorker } from '../../../workers/worker-connection';
 import { loadWorkflowBundle } from '../../../workers/workflow-bundle';
 import { defined } from '../../../workflows/core/json';
 import type { EffectsWorkerMessage } from '../effects/worker-crew';
-import type { Incident } from './incident';
+import type { Incident, IncidentCode } from './incident';
 import { lookUpTool, routeOf } from './incident';
 import { incidents } from './incidents';
 
@@ -29,13 +29,13 @@ export interface IncidentWorkerSettings {
   /** Base of the emulator's addresses, by provider: `anthropic` of each incident, and the `openai` one. */
   readonly vendorUrls: Readonly<Record<string, string>>;
   readonly mcpUrl: string;
-  /** Workflow code that does not replay what Holdfast's own has done. */
-  readonly code?: 'changed';
+  readonly code?: IncidentCode;
 }
 
 function agentsOf(
   { id, agent = {}, others = [], usesMcp }: Incident,
   mcp: McpTools | undefined,
+  code: IncidentCode | undefined,
 ): readonly AgentDefinition[] {
   const tools = [lookUpTool, ...(usesMcp === true && mcp !== undefined ? [mcp] : [])];
   const own: AgentDefinition = {
@@ -45,6 +45,7 @@ function agentsOf(
     tools,
     recovery: { mode: 'off' },
     ...agent,
+    ...(code === 'lacking' ? { tools } : {}),
     limits: { streamRetryBaseMs: 10, ...agent.limits },
   };
   return [own, ...others];
@@ -91,7 +92,7 @@ async function workerOf(settings: IncidentWorkerSettings): Promise<Worker> {
     activities: createActivities({
       store: await openStore(store, { waitMs: storeWaitMs }),
       providers: providersOf(vendorUrls),
-      agents: serves.flatMap((incident) => agentsOf(incident, mcp)),
+      agents: serves.flatMap((incident) => agentsOf(incident, mcp, code)),
     }),
   });
 }

@@ -21,19 +21,24 @@ export interface IncidentWorker {
   kill(): Promise<void>;
 }
 
+/** A deploy whose workflow code does not replay older runs, or whose agents lack their tools. */
+export type IncidentCode = 'changed' | 'lacking';
+
 /** Where incidents happen. */
 export interface IncidentWorld {
   readonly client: AgentClient;
   /** Temporal's own handle, for what only an operator does. */
-  temporal(runId: string): WorkflowHandle;
-  /** Starts a worker process; `code: 'changed'` is a deploy whose workflow code does not replay older runs. */
-  startWorker(taskQueue: string, code?: 'changed'): Promise<IncidentWorker>;
+  readonly temporal: (runId: string) => WorkflowHandle;
+  readonly startWorker: (taskQueue: string, code?: IncidentCode) => Promise<IncidentWorker>;
   /** Nobody else can use the store of these workers until the returned function is called. */
-  lockStore(taskQueue: string): Promise<() => void>;
-  /** An MCP server over HTTP, until `stop`. */
-  stopMcpServer(): Promise<void>;
+  readonly lockStore: (taskQueue: string) => Promise<() => void>;
+  /** Ends the MCP server whose tools workers have. */
+  readonly stopMcpServer: () => Promise<void>;
   /** Resolves once what is asked has this answer. */
-  eventually<Value>(ask: () => Promise<Value>, isMet: (value: Value) => boolean): Promise<Value>;
+  readonly eventually: <Value>(
+    ask: () => Promise<Value>,
+    isMet: (value: Value) => boolean,
+  ) => Promise<Value>;
 }
 
 /** An incident. Its id names its run, its agent, and where the emulated vendor is mounted. */
@@ -58,6 +63,9 @@ export interface Incident {
   readonly prepare?: (world: IncidentWorld) => Promise<void>;
   readonly expected: IncidentExpectation;
 }
+
+/** Incidents by their id. */
+export type IncidentsById = Readonly<Record<string, Omit<Incident, 'id'>>>;
 
 /** What `holdfast why` must say. */
 export interface IncidentExpectation {

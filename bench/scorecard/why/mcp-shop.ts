@@ -20,8 +20,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     content: [{ type: 'text', text: 'order 17' }],
   }));
   const transport = new StreamableHTTPServerTransport({});
-  // Its `onclose` may be undefined, which the interface of the same package does not say.
-  await server.connect(transport as Parameters<McpServer['connect']>[0]);
+  await server.connect(transport);
   await transport.handleRequest(request, response);
 }
 

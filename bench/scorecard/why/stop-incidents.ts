@@ -1,15 +1,14 @@
 /** Runs that the runtime or a person has ended. Expectations were written before `holdfast why`. */
 import { fault, reply } from '../../../testing/emulator/script';
-import type { Incident } from './incident';
+import type { IncidentsById } from './incident';
 import { lookUp, lookUpTool, routeOf } from './incident';
 import { defineSubagent } from '../../../activities/index';
 
 const badCall = reply.toolCalls([{ name: 'look_up', input: { order: 17 } }]);
 
 /** Ten incidents. */
-export const stopIncidents: readonly Incident[] = [
-  {
-    id: 'malformed-call',
+export const stopIncidents: IncidentsById = {
+  'malformed-call': {
     model: (_request, index) => (index === 0 ? lookUp('17') : badCall),
     expected: {
       cause: 'circuit_breaker',
@@ -17,8 +16,7 @@ export const stopIncidents: readonly Incident[] = [
       next: 'holdfast fork RUN --at 1',
     },
   },
-  {
-    id: 'broken-tool',
+  'broken-tool': {
     model: () => lookUp('broken'),
     agent: { limits: { maxSameCalls: 16 } },
     expected: {
@@ -27,13 +25,11 @@ export const stopIncidents: readonly Incident[] = [
       next: 'look_up',
     },
   },
-  {
-    id: 'tool-loop',
+  'tool-loop': {
     model: () => lookUp('17'),
     expected: { cause: 'guard_loop', says: ['look_up', 'same'], next: 'limits.maxSameCalls' },
   },
-  {
-    id: 'budget-used-up',
+  'budget-used-up': {
     agent: { budget: { tokens: 9_000 } },
     model: (_request, index) => lookUp(`long ${index}`),
     expected: {
@@ -42,8 +38,7 @@ export const stopIncidents: readonly Incident[] = [
       next: 'holdfast run',
     },
   },
-  {
-    id: 'iteration-cap',
+  'iteration-cap': {
     agent: { limits: { maxIterations: 3 } },
     model: (_request, index) => lookUp(String(index)),
     expected: {
@@ -52,8 +47,7 @@ export const stopIncidents: readonly Incident[] = [
       next: '--continue RUN --max-iterations 6',
     },
   },
-  {
-    id: 'context-overflow',
+  'context-overflow': {
     model: (_request, index) =>
       index < 3
         ? lookUp(`long ${index}`)
@@ -66,13 +60,11 @@ export const stopIncidents: readonly Incident[] = [
       next: 'larger window',
     },
   },
-  {
-    id: 'refusing-model',
+  'refusing-model': {
     model: () => reply.refusal(),
     expected: { cause: 'refusal', says: ['declined'], next: 'holdfast run' },
   },
-  {
-    id: 'stopped-by-ada',
+  'stopped-by-ada': {
     model: (_request, index) => (index === 0 ? lookUp('17') : fault.connection('stall')),
     happen: async ({ eventually }, run) => {
       await eventually(
@@ -89,8 +81,7 @@ export const stopIncidents: readonly Incident[] = [
       next: '--continue RUN',
     },
   },
-  {
-    id: 'terminated',
+  terminated: {
     model: (_request, index) => (index === 0 ? lookUp('17') : fault.connection('stall')),
     happen: async ({ eventually, temporal }, run) => {
       await eventually(
@@ -102,8 +93,7 @@ export const stopIncidents: readonly Incident[] = [
     },
     expected: { cause: 'terminated', says: ['cleaning up'], next: 'RUN' },
   },
-  {
-    id: 'failed-subagent',
+  'failed-subagent': {
     agent: {
       tools: [
         defineSubagent({ name: 'helper', agent: 'failed-helper', description: 'Looks orders up.' }),
@@ -132,4 +122,4 @@ export const stopIncidents: readonly Incident[] = [
       next: 'holdfast why RUN',
     },
   },
-];
+};

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineTool } from '../../../activities/tools/define-tool';
 import { fault, reply } from '../../../testing/emulator/script';
-import type { Incident } from './incident';
+import type { IncidentsById } from './incident';
 import { lookUp, waits } from './incident';
 
 const hour = 3_600_000;
@@ -36,20 +36,18 @@ const quota = fault.http(400, {
   },
 });
 
-/** Eleven incidents. */
-export const waitIncidents: readonly Incident[] = [
-  {
-    id: 'no-worker',
+/** Twelve incidents. */
+export const waitIncidents: IncidentsById = {
+  'no-worker': {
     taskQueue: 'why-nobody',
-    happen: async () => undefined,
+    happen: () => Promise.resolve(undefined),
     expected: {
       cause: 'no_worker',
       says: ['why-nobody'],
       next: 'holdfast worker --task-queue why-nobody',
     },
   },
-  {
-    id: 'store-down',
+  'store-down': {
     taskQueue: 'why-store',
     model: (_request, index) => lookUp(String(index)),
     prepare: async ({ startWorker }) => {
@@ -70,8 +68,7 @@ export const waitIncidents: readonly Incident[] = [
     agent: { limits: { maxIterations: 100_000 } },
     expected: { cause: 'store_unavailable', says: ['store', 'UTC'], next: 'store' },
   },
-  {
-    id: 'key-refused',
+  'key-refused': {
     agent: {
       chain: [
         { provider: 'anthropic', model: 'claude-sonnet-5' },
@@ -85,19 +82,16 @@ export const waitIncidents: readonly Incident[] = [
       next: 'ANTHROPIC_API_KEY',
     },
   },
-  {
-    id: 'quota-used-up',
+  'quota-used-up': {
     model: () => quota,
     expected: { cause: 'billing', says: ['quota-used-up/claude-sonnet-5'], next: 'credit' },
   },
-  {
-    id: 'rate-limited',
+  'rate-limited': {
     model: () => fault.http(429, { headers: { 'retry-after': '1800' } }),
     happen: waits,
     expected: { cause: 'rate_limit', says: ['rate-limited/claude-sonnet-5', 'UTC'], next: 'UTC' },
   },
-  {
-    id: 'provider-unreachable',
+  'provider-unreachable': {
     agent: { limits: { streamRetryBaseMs: 10 } },
     model: () => fault.connection('reset'),
     happen: waits,
@@ -107,8 +101,7 @@ export const waitIncidents: readonly Incident[] = [
       next: 'UTC',
     },
   },
-  {
-    id: 'approval-with-expiry',
+  'approval-with-expiry': {
     agent: { tools: [refund], approvals: { expiresAfterMs: hour, onExpiry: 'reject' } },
     model: (request) =>
       request.toolResults.length === 0 ? refunds : reply.text('It is refunded.'),
@@ -119,8 +112,7 @@ export const waitIncidents: readonly Incident[] = [
       next: 'holdfast approve RUN ',
     },
   },
-  {
-    id: 'approval-expired',
+  'approval-expired': {
     agent: { tools: [refund], approvals: { expiresAfterMs: 1_000, onExpiry: 'escalate' } },
     model: (request) =>
       request.toolResults.length === 0 ? refunds : reply.text('It is refunded.'),
@@ -137,8 +129,7 @@ export const waitIncidents: readonly Incident[] = [
       next: 'holdfast approve RUN ',
     },
   },
-  {
-    id: 'unknown-effect',
+  'unknown-effect': {
     taskQueue: 'why-killed',
     agent: { tools: [pay], limits: { heartbeatTimeoutMs: 2_000 } },
     model: (request) =>
@@ -161,8 +152,7 @@ export const waitIncidents: readonly Incident[] = [
       next: 'holdfast answer RUN ',
     },
   },
-  {
-    id: 'changed-code',
+  'changed-code': {
     taskQueue: 'why-deployed',
     agent: { tools: [refund] },
     model: () => refunds,
@@ -187,8 +177,32 @@ export const waitIncidents: readonly Incident[] = [
       next: 'holdfast replay --run-id RUN',
     },
   },
-  {
-    id: 'mcp-gone',
+  'worker-without-tool': {
+    taskQueue: 'why-lacking',
+    agent: { tools: [refund] },
+    model: (request) =>
+      request.toolResults.length === 0 ? refunds : reply.text('It is refunded.'),
+    happen: async (world, run) => {
+      const before = await world.startWorker('why-lacking');
+      await waits(world, run);
+      await before.kill();
+      await world.startWorker('why-lacking', 'lacking');
+      const [item] = await run.pending();
+      if (item?.type !== 'approval') throw new Error('no approval waits');
+      await run.approve(item.approvalId);
+      await world.eventually(
+        () => world.temporal(run.runId).describe(),
+        ({ raw }) => (raw.pendingActivities?.[0]?.attempt ?? 0) > 1,
+      );
+      return undefined;
+    },
+    expected: {
+      cause: 'worker_mismatch',
+      says: ['refund', 'attempt'],
+      next: 'holdfast worker --task-queue why-lacking',
+    },
+  },
+  'mcp-gone': {
     model: (_request, index) =>
       index === 0 ? lookUp('17') : reply.toolCalls([{ name: 'shop_orders', input: {} }]),
     taskQueue: 'why-mcp',
@@ -200,4 +214,4 @@ export const waitIncidents: readonly Incident[] = [
     agent: { limits: { maxSameCalls: 16 } },
     expected: { cause: 'mcp_server', says: ['MCP server "shop"'], next: 'MCP server "shop"' },
   },
-];
+};

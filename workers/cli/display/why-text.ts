@@ -1,5 +1,6 @@
 /** The explanation of a run as people read it: a paragraph, then a table. Pure. */
-import type { Counted, RunExplanation } from '../../../client/why/explanation';
+import type { RunExplanation } from '../../../client/why/explanation';
+import type { Counted } from '../../../client/why/story';
 import type { CommandOutput } from '../command-context';
 import { printable } from './printable';
 import { painter, wrapTo } from './terminal-text';
