@@ -1,5 +1,6 @@
 /** A handle of a run: its result, its timeline, and what people may do to it. */
 import type { z } from 'zod';
+import { defaultTaskQueue } from '../workflows/contract';
 import type { Content } from '../workflows/core/attachments';
 import type { JsonObject, JsonValue } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
@@ -21,6 +22,7 @@ import { awaitOutcome, withOutput } from './run-result';
 import { momentOf, pendingOf, statusOf } from './run-status';
 import type { TranscriptPoint } from './history/transcript-point';
 import { transcriptPoint } from './history/transcript-point';
+import type { RunExplanation } from './why/explanation';
 
 /** What happened since the moment before, and where the run is now, if history says so yet. */
 export type RunMoment = Pick<PieceWithText, 'entries' | 'deltas'> & ReturnType<typeof momentOf>;
@@ -115,6 +117,12 @@ export class RunHandle<Output = JsonValue | undefined> {
    */
   transcriptPoint(iteration?: number): Promise<TranscriptPoint> {
     return attempt(this.access, () => transcriptPoint(this.access, iteration));
+  }
+
+  /** Why the run is where it is, and what to do now; `taskQueue` is where the reader's commands start runs. @internal */
+  async why(taskQueue: string = defaultTaskQueue): Promise<RunExplanation> {
+    const { explainRun } = await import('./why/read-facts.ts');
+    return explainRun(this.access, taskQueue);
   }
 
   /** Hands the run to a person: it waits for `answer('escalation', ...)`. */

@@ -12,6 +12,7 @@ import { scoreSanitize } from './sanitise/score-sanitise';
 import type { ScorecardSection, SectionScore } from './section';
 import { scoreStuck } from './stuck/score-stuck';
 import { countedModels, scoreTokens } from './tokens/score-tokens';
+import { scoreWhy } from './why/score-why';
 import { barTranscripts, scoreTranscripts } from './transcripts/score-transcripts';
 
 /** The rows and the summaries of two parts of a section. */
@@ -74,5 +75,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'stuck',
     about: 'forty situations in which a run is stuck: recovered, escalated, given up',
     score: () => scoreStuck(),
+  },
+  {
+    name: 'why',
+    about: 'seeded incidents on real workers: does holdfast why name cause and next step',
+    score: () => scoreWhy(),
   },
 ];

@@ -188,6 +188,12 @@ const looking: readonly CommandSpec[] = [
     action: async () => (await import('./commands/look.ts')).show,
   },
   {
+    name: 'why',
+    about: 'explain a run: what failed, what was tried, what worked, what to do now',
+    args: runId,
+    action: async () => (await import('./commands/why.ts')).why,
+  },
+  {
     name: 'watch',
     about: 'follow a run live, from its beginning to its end',
     args: runId,
