@@ -42,6 +42,15 @@ function isRegistered(): boolean {
 }
 
 /**
+ * A text that is written only when a query reads the details: the SDK keeps what it is given, and makes JSON of it for the Web UI.
+ * To write it after each step took more than the step (ADR 0066).
+ */
+function writtenWhenRead(write: () => string): string {
+  const text: { toJSON: () => string } = { toJSON: write };
+  return text as unknown as string;
+}
+
+/**
  * Makes what shows the state of the run after each step of one segment.
  *
  * Contract: search attributes are written only if the run was started with them, since a namespace that does not know
@@ -51,10 +60,18 @@ export function createRunVisibility(): (state: RunState) => void {
   const registered = isRegistered();
   const { workflowId } = workflowInfo();
   let shown = '';
+  let latest: RunState | undefined;
+  setCurrentDetails(
+    writtenWhenRead(() =>
+      latest === undefined
+        ? ''
+        : statusMarkdown(workflowId, statusView(latest), pendingItems(latest)),
+    ),
+  );
   return (state) => {
-    const view = statusView(state);
-    setCurrentDetails(statusMarkdown(workflowId, view, pendingItems(state)));
+    latest = state;
     if (!registered) return;
+    const view = statusView(state);
     const provider = view.route ?? '';
     const reason = shortened(view.reason ?? '', attributeChars);
     const now = [view.status, provider, reason].join('\n');

@@ -42,6 +42,7 @@ import {
 import type { SweepOptions, SweepResult } from './sweep';
 import { byStart, parseIntent, toolRecord } from './tool-records';
 import { sweep } from './sweep';
+import { RecentBlobs } from './recent-blobs';
 import { Transcripts } from './transcripts';
 import { storeCorrupt } from '../store-errors';
 import type { StoreLimits } from '../store-limits';
@@ -59,6 +60,7 @@ export class ContentAddressedStore implements Store {
   readonly #database: SqlDatabase;
   readonly #rows: ContentRows;
   readonly #transcripts: Transcripts;
+  readonly #recent = new RecentBlobs();
   readonly #limits: StoreLimits;
 
   constructor(database: SqlDatabase, limits: StoreLimits) {
@@ -84,6 +86,7 @@ export class ContentAddressedStore implements Store {
       rows: this.#rows,
       limits: this.#limits,
       transcripts: this.#transcripts,
+      recent: this.#recent,
       outcomeIn: (key, row) => {
         const record = this.#toolRecord(key, row);
         if (record.type === 'finished') return record.outcome;
@@ -116,6 +119,10 @@ export class ContentAddressedStore implements Store {
   async getBlob(hash: ContentHash): Promise<Buffer> {
     const manifest = await this.#manifest(hash);
     return this.#readChunks(hash, manifest.chunkHashes, manifest.totalBytes);
+  }
+
+  recentBlob(hash: ContentHash): Buffer | undefined {
+    return this.#recent.get(hash);
   }
 
   async readBlob(hash: ContentHash, offset: number, length: number): Promise<BlobSlice> {

@@ -132,7 +132,7 @@ export class PatternStore {
   async keepKnowledge(digest: string, json: string): Promise<void> {
     const sql = `INSERT INTO @tool_knowledge (digest, record, record_sum) VALUES (?, ?, ?)
                  ON CONFLICT (digest) DO NOTHING`;
-    await this.database.write((query) => query(sql, [digest, json, contentHash(json)]));
+    await this.database.write([[sql, [digest, json, contentHash(json)]]]);
   }
 
   private select(sql: string, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {

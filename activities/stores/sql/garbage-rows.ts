@@ -96,7 +96,7 @@ export class GarbageRows {
     const [key] = columns[table];
     const sql = `DELETE FROM @${table} WHERE ${key} IN (${placeholders(hashes.length)})
                  AND touched_ms < ? RETURNING {${key} AS hash}`;
-    const rows = await this.database.write((query) => query(sql, [...hashes, beforeMs]));
+    const [rows = []] = await this.database.write([[sql, [...hashes, beforeMs]]]);
     return rows.flatMap((row) => textOf(row['hash']) ?? []);
   }
 }

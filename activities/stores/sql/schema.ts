@@ -1,6 +1,6 @@
 /** The tables of a store, and how a database gets them. */
 import { storeCorrupt, storeMismatch } from '../store-errors';
-import type { SqlQuery, SqlWork } from './sql-database';
+import type { SqlDatabase, SqlQuery, SqlWork } from './sql-database';
 import { textOf } from './sql-database';
 
 /** Changes with the tables, so that a Holdfast with other tables refuses the store. */
@@ -109,12 +109,14 @@ async function knownId(query: SqlQuery, label: string): Promise<string> {
 }
 
 /** Writes to the database, and returns the id of the store in it. */
-export async function probeTables(query: SqlQuery): Promise<string | undefined> {
-  await query(
-    `INSERT INTO @meta (name, value) VALUES ('checked_at', ?)
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    [new Date().toISOString()],
-  );
-  const [row] = await query(`SELECT {value} FROM @meta WHERE name = 'id'`);
-  return textOf(row?.['value']);
+export async function probeTables(database: SqlDatabase): Promise<string | undefined> {
+  const [, ids] = await database.write([
+    [
+      `INSERT INTO @meta (name, value) VALUES ('checked_at', ?)
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      [new Date().toISOString()],
+    ],
+    [`SELECT {value} FROM @meta WHERE name = 'id'`],
+  ]);
+  return textOf(ids?.[0]?.['value']);
 }
