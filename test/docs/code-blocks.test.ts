@@ -1,4 +1,4 @@
-/** Code in the documents is code of the examples, which the tests run. */
+/** Code in the documents is code of the examples, which the tests run, or of the first steps, which `npm run first-steps` does. */
 import { codeBlocks, documents, sourceText } from './documents';
 
 /** Code without its indentation, which a document does not keep. */
@@ -8,7 +8,9 @@ function flushLeft(code: string): string {
 
 const blocks = documents().flatMap((document) =>
   codeBlocks(document)
-    .filter(({ language }) => language === 'ts')
+    .filter(
+      ({ language, source }) => language === 'ts' && source?.startsWith('first-steps/') !== true,
+    )
     .map((block) => ({ file: document.file, ...block })),
 );
 
