@@ -13,11 +13,11 @@ import { attemptEach } from '../run-access';
 /** How much of a timeline, and until when. */
 export interface EventOptions {
   /** Id of the last entry that is known: the timeline goes on behind it. Default: from its beginning. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Continues until the run ends. Default: with `text`, else the timeline ends with what is there now. */
   readonly follow?: boolean;
   /** Ends the timeline, quietly. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const entryId = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/;

@@ -1,4 +1,4 @@
-/** Code in the documents is code of the examples, which the tests run. */
+/** Code in the documents is code of the examples, which the tests run, or of the first steps, which `npm run first-steps` does. */
 import { compileFunction } from 'node:vm';
 import ts from 'typescript';
 import { z } from 'zod';
@@ -16,7 +16,9 @@ const guides = documents().filter(({ file }) => !file.startsWith('docs/api/'));
 const blocks = guides.flatMap((document) =>
   codeBlocks(document).map((block) => ({ file: document.file, ...block })),
 );
-const typescript = blocks.filter(({ language }) => language === 'ts');
+const typescript = blocks.filter(
+  ({ language, source }) => language === 'ts' && source?.startsWith('first-steps/') !== true,
+);
 
 /** Code of another vendor's package, which this repository does not install: what a migration begins with. */
 const foreign = /^@temporalio\/(ai-sdk|openai-agents)@\d+\.\d+\.\d+$/;
