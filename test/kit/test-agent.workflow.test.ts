@@ -216,7 +216,12 @@ describe('a run that leaves its script is ended at once', () => {
     [
       'with a request too many',
       [call('refund')],
-      ['came with the result of refund', 'Refunded A-17.', 'all 1 steps', 'Add a step for it'],
+      [
+        'came with the result of refund',
+        'Refunded A-17.',
+        'no more steps (1 used)',
+        'Add a step for it',
+      ],
     ],
     [
       'with a request before its time',
