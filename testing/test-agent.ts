@@ -5,7 +5,7 @@ import type { startTestAgent as start, TestAgent, TestAgentOptions } from './age
 
 /**
  * Starts Temporal's test server, a worker with the agent, a store and an emulated model, all in this process or bound to it. One
- * per test file: the server takes a second to start.
+ * per test file: the server takes longer to start than most runs.
  *
  * Contract: the agent's own code runs, over the vendors' real SDKs; nothing is sent anywhere. `close` ends everything, and the
  * server ends with this process at the latest.

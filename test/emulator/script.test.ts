@@ -192,7 +192,7 @@ test('refuses a request without a step at once, with what came, what was expecte
   await expect(second).rejects.not.toThrow('rate limit');
   emulator.script([reply.text('one')]);
   await ask(emulator);
-  await expect(ask(emulator)).rejects.toThrow('all 1 steps of the script are used');
+  await expect(ask(emulator)).rejects.toThrow('the script has no more steps (1 used)');
   const drained = (): void => {
     emulator.assertDrained();
   };

@@ -25,8 +25,8 @@ const wrong = (value: unknown): never => value as never;
 
 describe('testAgent', () => {
   it.each<[string, unknown, object, readonly string[]]>([
-    ['a name', 'support', {}, ['Agent', 'expected object']],
-    ['nothing', undefined, {}, ['Agent', 'expected object']],
+    ['a name', 'support', {}, ["'support' is given as an agent", 'defineAgent']],
+    ['nothing', undefined, {}, ['undefined is given as an agent', 'defineAgent']],
     ['an agent without a chain', { ...agent, chain: [] }, {}, ['"support"', 'chain']],
     ['an unknown option', agent, { emulator: 1 }, ['testAgent', 'emulator', 'Its options:']],
     ['agents that are no array', agent, { agents: agent }, ['agents', 'give an array']],
@@ -96,6 +96,22 @@ describe('a script', () => {
     }
   });
 
+  it.each<[string, object, readonly string[]]>([
+    ['an unknown option', { server: 'mistral' }, ['VendorEmulator.start', '"server"']],
+    ['a server that it cannot play', { servers: { m: 'mistrall' } }, ['servers.m', '"mistral"']],
+    ['a window that is none', { windows: { m: 0 } }, ['windows.m', '>=1']],
+    ['an unknown way of cut replies', { cutReplies: 'half' }, ['cutReplies', '"whole"']],
+  ])('finds no emulator with %s', async (_what, options, parts) => {
+    for (const part of parts) await expect(VendorEmulator.start(options)).rejects.toThrow(part);
+  });
+
+  it('refuses words that no reply stands before', () => {
+    for (const script of [[person.say('Hi.')], [person.approve(), person.say('Hi.')]])
+      expect(() => new TestScript(script, new Set())).toThrow(
+        `person.say("Hi.") has no reply before it. Put it behind the reply`,
+      );
+  });
+
   it('refuses a key that no request has', async () => {
     const emulator = await VendorEmulator.start();
     try {
@@ -106,4 +122,38 @@ describe('a script', () => {
       await emulator.stop();
     }
   });
+});
+
+test('the compiler refuses what it can', () => {
+  const customer = defineAgent({
+    name: 'customer',
+    instructions: 'You help.',
+    chain: agent.chain,
+    context: z.object({ customerId: z.string() }),
+    tools: [],
+  });
+  // Only compiled.
+  const uses = async (emulator: VendorEmulator): Promise<void> => {
+    // @ts-expect-error -- an agent is a definition.
+    await testAgent('support');
+    // @ts-expect-error -- no such option.
+    const tested = await testAgent(customer, { emulator });
+    // @ts-expect-error -- the agent's runs have a context.
+    await tested.run({ goal: 'x' }, [reply.text('x')]);
+    // @ts-expect-error -- of this form.
+    await tested.run({ goal: 'x', context: { customerId: 5 } }, [reply.text('x')]);
+    // @ts-expect-error -- a script is an array.
+    await tested.run({ goal: 'x', context: { customerId: 'C-1' } }, reply.text('x'));
+    // @ts-expect-error -- a text is not a step.
+    await tested.run({ goal: 'x', context: { customerId: 'C-1' } }, ['x']);
+    // @ts-expect-error -- people have no step in an emulator's script.
+    emulator.script([person.approve()]);
+    // @ts-expect-error -- nor have tools.
+    emulator.script([fault.tool('look_up', 'crash-after-effect')]);
+    // @ts-expect-error -- tools do not burn.
+    fault.tool('look_up', 'burn');
+    // @ts-expect-error -- no such act.
+    person.approve({ by: 'Ada' });
+  };
+  expect(uses).toBeInstanceOf(Function);
 });

@@ -23,6 +23,7 @@ import { installRuntime } from '../../workers/logging';
 import { createWorker } from '../../workers/worker';
 import { defined } from '../../workflows/core/json';
 import type { AgentType, OutputOf, RunResult } from '../../workflows/core/typed-agent';
+import { shownValue } from '../emulator/check-script';
 import { VendorEmulator } from '../emulator/emulator';
 import type { Prompt, RecordedRequest } from '../emulator/recorded-request';
 import type { Step } from '../emulator/script';
@@ -226,7 +227,13 @@ function checkGiven(agent: unknown, given: TestAgentOptions): readonly AgentDefi
     'Its options: agents, wires, prices, windows, notifiers.',
   );
   const agents = [agent, ...(given.agents ?? [])];
-  agents.forEach(checkAgentShape);
+  for (const each of agents) {
+    if (typeof each !== 'object' || each === null)
+      throw new UserError(
+        `testAgent: ${shownValue(each)} is given as an agent. Give what defineAgent returned.`,
+      );
+    checkAgentShape(each);
+  }
   // Checked just now.
   const known = agents as readonly AgentDefinition[];
   checkWires(known, given.wires ?? {});

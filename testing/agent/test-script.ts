@@ -105,7 +105,7 @@ export class TestScript {
     const { due } = this;
     if (this.#rule !== undefined) return 'the rule of the script has no step for it';
     return due === undefined
-      ? `all ${this.#steps.length} steps of the script are used`
+      ? `the script has no more steps (${this.#steps.length} used)`
       : `the script's next step, number ${this.#next + 1}, is ${describe(due)}`;
   }
 

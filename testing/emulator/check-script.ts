@@ -73,6 +73,25 @@ export function checkScript(
   if (problems.length > 0) throw new UserError(`${where}: ${problems.join('; ')}.`);
 }
 
+const optionsShape = z.strictObject({
+  windows: z.record(z.string(), z.int().min(1)).optional(),
+  recordedBodyBytes: z.int().min(0).optional(),
+  seed: text.optional(),
+  cutReplies: z.enum(['sent', 'whole']).optional(),
+  servers: z
+    .record(
+      z.string(),
+      z.enum(['mistral', 'kimi', 'deepseek', 'gemini', 'ollama', 'vllm', 'vllm-mistral']),
+    )
+    .optional(),
+  vendor: text.optional(),
+});
+
+/** Throws `UserError` for options that an emulator has not, or cannot follow. */
+export function checkEmulatorOptions(options: unknown): void {
+  checkOptions('VendorEmulator.start', '', optionsShape, options);
+}
+
 const keyShape = z.strictObject({
   model: text.optional(),
   wire: z.enum(['anthropic', 'responses', 'chat']).optional(),

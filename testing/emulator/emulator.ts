@@ -8,7 +8,7 @@ import { UserError } from '../../activities/lifecycle/user-error';
 import type { Usage } from '../../workflows/core/budget/spend';
 import { noUsage } from '../../workflows/core/budget/spend';
 import { defined } from '../../workflows/core/json';
-import { describeStep, nameStep } from './check-script';
+import { checkEmulatorOptions, describeStep, nameStep } from './check-script';
 import { Bill, PromptCache, countTokens, promptTokens } from './billing';
 import type { Action } from './delivery';
 import { deliver } from './delivery';
@@ -69,8 +69,9 @@ export class VendorEmulator {
     });
   }
 
-  /** Starts an emulator on any free port of loopback. */
+  /** Starts an emulator on any free port of loopback. Errors: `UserError` for unknown or unfit options. */
   static async start(options: EmulatorOptions = {}): Promise<VendorEmulator> {
+    checkEmulatorOptions(options);
     const emulator = new VendorEmulator(options);
     emulator.#server.listen(0, '127.0.0.1');
     await once(emulator.#server, 'listening');

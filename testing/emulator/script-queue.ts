@@ -87,7 +87,7 @@ export class ScriptQueue {
           : `no script is for such requests (there are some${this.#queues.map(({ key }) => byKey(key)).join(' and')})`
         : queue.ruleCalls > 0
           ? `the rule of the script${byKey(queue.key)} gave none`
-          : `all ${queue.used} steps of the script${byKey(queue.key)} are used`;
+          : `the script${byKey(queue.key)} has no more steps (${queue.used} used)`;
     return [
       why,
       ...(expected.length === 0 ? [] : [`the script expects ${expected.join(' or ')}`]),
