@@ -10,7 +10,7 @@ import { reasonOf, SetupError } from '../workers/setup-error';
 import { lostWorkers, workflowCounters } from './counting';
 import type { TelemetrySettings } from './settings';
 import { telemetrySettings } from './settings';
-import type { Tracing } from './tracing';
+import type { startTracing as StartTracing, Tracing } from './tracing';
 import type { TelemetrySinks } from './workflow/step-report';
 
 /** What of a worker's options telemetry adds to. */
@@ -34,7 +34,7 @@ function workflowModule(): string {
 }
 
 /** The packages are optional peers: only who wants traces installs them. */
-async function loadTracing(): Promise<typeof import('./tracing.ts')> {
+async function loadTracing(): Promise<{ readonly startTracing: typeof StartTracing }> {
   try {
     return await import('./tracing.ts');
   } catch (thrown) {

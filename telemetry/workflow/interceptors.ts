@@ -76,7 +76,9 @@ function endRun(context: TraceContext, startMs: number, thrown?: unknown): void 
     ...{ traceId, spanId, name, kind: 'internal', startMs, endMs: Date.now() },
     ...(parentSpanId === undefined ? {} : { parentSpanId }),
     attributes: failed ? { ...attributes, 'error.type': code } : attributes,
-    ...(failed ? { error: thrown instanceof Error ? thrown.message : String(thrown) } : {}),
+    ...(failed
+      ? { error: thrown instanceof Error ? thrown.message : 'an error of another kind' }
+      : {}),
   };
   report({ spans: [span], counts: [] });
 }
