@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { InjectedSinks, MetricsExporterConfig, WorkerOptions } from '@temporalio/worker';
 import { Runtime } from '@temporalio/worker';
+import { rememberSecretsOf } from '../activities/untrusted/known-secrets';
 import type { Environment } from '../workers/env';
 import { readEnvironment } from '../workers/env';
 import { installRuntime } from '../workers/logging';
@@ -104,6 +105,9 @@ export async function startTelemetry(
 ): Promise<Telemetry> {
   const settings = telemetrySettings(environment.openTelemetry);
   const { traces, metrics } = settings;
+  // A collector's key must not show in what is sent to it.
+  rememberSecretsOf(traces?.headers);
+  if (metrics?.type === 'otlp') rememberSecretsOf(metrics.headers);
   const tracing = traces && (await loadTracing()).startTracing(settings, traces);
   const isInstalled = installRuntime(
     environment.logLevel,
