@@ -130,15 +130,16 @@ function beginningIn(
   return [command.callId, { name: `chat ${model}`, kind: 'client', startMs, attributes }];
 }
 
-/**
- * Makes what follows a run and gives the spans that each step ended.
- *
- * Contract: a call that the workflow run does not see the end of gives no span.
- */
-export function createRunSpans(
-  trace: TraceContext,
-  runId: string,
-): (step: RunStep) => readonly SpanRecord[] {
+/** The spans of a run. */
+export interface RunSpans {
+  /** The spans that a step ended. Contract: a call whose end the workflow run does not see gives none. */
+  take(step: RunStep): readonly SpanRecord[];
+  /** The span of a call in flight, by the activity id of a model call or the id of a tool call. */
+  spanIdOf(call: string): string | undefined;
+}
+
+/** Makes what follows a run. */
+export function createRunSpans(trace: TraceContext, runId: string): RunSpans {
   const open = new Map<string, OpenSpan>();
 
   function end(call: string, ended: CallEnd | undefined, endMs: number): readonly SpanRecord[] {
@@ -160,16 +161,20 @@ export function createRunSpans(
     ];
   }
 
-  return (step) => {
-    const [, commands] = step.decided;
-    const ended = endIn(step);
-    const spans = ended === undefined ? [] : end(...ended, step.event.atMs);
-    for (const command of commands) {
-      const [call, span] = beginningIn(command, step, runId) ?? [];
-      // A tool call may take two activities (ADR 0058).
-      if (call === undefined || span === undefined || open.has(call)) continue;
-      open.set(call, { ...span, spanId: trace.spanIdOf(call) });
-    }
-    return spans;
+  return {
+    take: (step) => {
+      const [, commands] = step.decided;
+      const ended = endIn(step);
+      const spans = ended === undefined ? [] : end(...ended, step.event.atMs);
+      for (const command of commands) {
+        const [call, span] = beginningIn(command, step, runId) ?? [];
+        // A tool call may take two activities (ADR 0058).
+        if (call === undefined || span === undefined || open.has(call)) continue;
+        // One that failed with its store is made again, with the same id.
+        open.set(call, { ...span, spanId: trace.spanIdOf(`${call}/${span.startMs}`) });
+      }
+      return spans;
+    },
+    spanIdOf: (call) => open.get(call)?.spanId,
   };
 }
