@@ -32,6 +32,20 @@ const look = defineTool({
   },
 });
 
+/** Runs one run; its milliseconds of user CPU per iteration. */
+async function iterationMs(client: Client, taskQueue: string): Promise<number> {
+  userMsAtCall.length = 0;
+  const outcome = (await client.workflow.execute(agentRunWorkflow, {
+    taskQueue,
+    workflowId: `telemetry-${crypto.randomUUID()}`,
+    args: [{ request: { agent: 'looker', goal: 'Look things up.' } }],
+  })) as RunOutcome;
+  if (outcome.status !== 'completed' || userMsAtCall.length !== calls)
+    throw new Error(`a run ended as ${outcome.status} after ${userMsAtCall.length} calls`);
+  const [first = 0, last = 0] = [userMsAtCall[warmUpCalls], userMsAtCall.at(-1)];
+  return (last - first) / (calls - 1 - warmUpCalls);
+}
+
 async function main(name: string, address: string): Promise<void> {
   const environment = { ...readEnvironment(), logLevel: 'info' } as const;
   const telemetry = await startTelemetry(environment);
@@ -68,19 +82,6 @@ async function main(name: string, address: string): Promise<void> {
   const client = new Client({ connection: await Connection.connect({ address }) });
   const running = worker.run();
 
-  async function iterationMs(): Promise<number> {
-    userMsAtCall.length = 0;
-    const outcome = (await client.workflow.execute(agentRunWorkflow, {
-      taskQueue,
-      workflowId: `telemetry-${crypto.randomUUID()}`,
-      args: [{ request: { agent: 'looker', goal: 'Look things up.' } }],
-    })) as RunOutcome;
-    if (outcome.status !== 'completed' || userMsAtCall.length !== calls)
-      throw new Error(`a run ended as ${outcome.status} after ${userMsAtCall.length} calls`);
-    const [first = 0, last = 0] = [userMsAtCall[warmUpCalls], userMsAtCall.at(-1)];
-    return (last - first) / (calls - 1 - warmUpCalls);
-  }
-
   async function end(): Promise<void> {
     worker.shutdown();
     await running;
@@ -94,7 +95,8 @@ async function main(name: string, address: string): Promise<void> {
 
   process.on('disconnect', () => process.exit(1));
   process.on('message', (message) => {
-    const work = message === 'end' ? end() : iterationMs().then((ms) => process.send?.(ms));
+    const work =
+      message === 'end' ? end() : iterationMs(client, taskQueue).then((ms) => process.send?.(ms));
     work.catch(fail);
   });
   process.send?.('ready');

@@ -76,7 +76,7 @@ function headers(): z.ZodOptional<z.ZodString> {
 type Headers = Readonly<Record<string, string>>;
 
 /** Where one kind of telemetry goes. */
-export interface OtlpTarget {
+interface OtlpTarget {
   readonly url: string;
   readonly headers: Headers;
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { InjectedSinks, MetricsExporterConfig, WorkerOptions } from '@temporalio/worker';
 import { Runtime } from '@temporalio/worker';
+import { rememberSecretsOf } from '../activities/untrusted/known-secrets';
 import type { Environment } from '../workers/env';
 import { readEnvironment } from '../workers/env';
 import { installRuntime } from '../workers/logging';
@@ -10,7 +11,7 @@ import { reasonOf, SetupError } from '../workers/setup-error';
 import { lostWorkers, workflowCounters } from './counting';
 import type { TelemetrySettings } from './settings';
 import { telemetrySettings } from './settings';
-import type { Tracing } from './tracing';
+import type { startTracing as StartTracing, Tracing } from './tracing';
 import type { TelemetrySinks } from './workflow/step-report';
 
 /** What of a worker's options telemetry adds to. */
@@ -34,7 +35,7 @@ function workflowModule(): string {
 }
 
 /** The packages are optional peers: only who wants traces installs them. */
-async function loadTracing(): Promise<typeof import('./tracing.ts')> {
+async function loadTracing(): Promise<{ readonly startTracing: typeof StartTracing }> {
   try {
     return await import('./tracing.ts');
   } catch (thrown) {
@@ -104,6 +105,9 @@ export async function startTelemetry(
 ): Promise<Telemetry> {
   const settings = telemetrySettings(environment.openTelemetry);
   const { traces, metrics } = settings;
+  // A collector's key must not show in what is sent to it.
+  rememberSecretsOf(traces?.headers);
+  if (metrics?.type === 'otlp') rememberSecretsOf(metrics.headers);
   const tracing = traces && (await loadTracing()).startTracing(settings, traces);
   const isInstalled = installRuntime(
     environment.logLevel,

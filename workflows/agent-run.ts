@@ -14,12 +14,12 @@ import type { RunOutcome } from './core/run/outcome';
 import { outcomeForParent } from './core/subagents/outcome';
 import type { RunCommand, RunEvent, UnstampedEvent } from './core/run/protocol';
 import type { RunState } from './core/run/state';
+import type { Transition } from './core/run/transition';
 import { initialTransition, transition } from './core/run/transition';
 import { createCommandExecutor } from './execute-command';
 import { checkRunInput } from './invalid-input';
 import { registerMessageHandlers } from './message-handlers';
 import { runKey } from './run-key';
-import type { RunStep } from './run-observer';
 import { reportStep } from './run-observer';
 import { createRunVisibility } from './run-visibility';
 
@@ -32,16 +32,20 @@ function stamp(event: UnstampedEvent): RunEvent {
   };
 }
 
-/** The first step of a segment. */
-function begin({ state, request }: AgentRunInput): RunStep {
+/** Decides about an event, for whoever observes the run too. */
+function decide(before: RunState, event: RunEvent): Transition {
+  const decided = transition(before, event);
+  reportStep({ before, event, decided });
+  return decided;
+}
+
+function begin({ state, request }: AgentRunInput): Transition {
   const atMs = Date.now();
-  if (state !== undefined) {
-    const before = restoreRunState(state);
-    const event = { type: 'segment-started', atMs } as const;
-    return { before, event, decided: transition(before, event) };
-  }
+  if (state !== undefined) return decide(restoreRunState(state), { type: 'segment-started', atMs });
   const event = { type: 'run-started', atMs, runKey: runKey(), request } as const;
-  return { event, decided: initialTransition(event) };
+  const decided = initialTransition(event);
+  reportStep({ event, decided });
+  return decided;
 }
 
 /**
@@ -103,27 +107,24 @@ async function runSegment(
   const events: UnstampedEvent[] = [];
   const show = createRunVisibility();
   const first = begin(input);
-  let [state] = first.decided;
+  let [state] = first;
   let rollOver = false as boolean;
   /** What the core threw. */
   const broken: unknown[] = [];
 
-  function take(step: RunStep): void {
-    const [next, commands] = step.decided;
+  function take([next, commands]: Transition): void {
     state = next;
     rollOver = wantsRollOver(rollOver, commands);
-    reportStep(step);
     for (const command of commands) execute(command);
     show(state);
   }
 
   function takeEvents(): void {
     while (state.phase.type !== 'ended' && broken.length === 0) {
-      const arrived = events.shift();
-      if (arrived === undefined) return;
+      const event = events.shift();
+      if (event === undefined) return;
       try {
-        const event = stamp(arrived);
-        take({ before: state, event, decided: transition(state, event) });
+        take(decide(state, stamp(event)));
       } catch (thrown) {
         broken.push(thrown);
       }

@@ -14,6 +14,7 @@ import type { RunState } from '../../workflows/core/run/state';
 import { observeRun } from '../../workflows/run-observer';
 import { logStep } from './run-log';
 import { countsOf } from './run-metrics';
+import type { RunSpans } from './run-spans';
 import { actingAgent, createRunSpans, providerOf } from './run-spans';
 import type { SpanAttributes, SpanRecord, StepReport, TelemetrySinks } from './step-report';
 import type { TraceContext } from './trace-context';
@@ -21,6 +22,7 @@ import { traceContextOf } from './trace-context';
 
 let trace: TraceContext | undefined;
 let lastState: RunState | undefined;
+let runSpans: RunSpans | undefined;
 
 const { holdfastTelemetry } = proxySinks<TelemetrySinks>();
 
@@ -32,10 +34,11 @@ function report({ spans, counts }: StepReport): void {
 /** Follows an agent's run from its first step. */
 function follow(context: TraceContext): void {
   const { workflowId } = workflowInfo();
-  const spansOf = createRunSpans(context, workflowId);
+  const spans = createRunSpans(context, workflowId);
+  runSpans = spans;
   observeRun((step) => {
     [lastState] = step.decided;
-    report({ spans: spansOf(step), counts: countsOf(step) });
+    report({ spans: spans.take(step), counts: countsOf(step) });
     logStep(step);
   });
 }
@@ -76,7 +79,9 @@ function endRun(context: TraceContext, startMs: number, thrown?: unknown): void 
     ...{ traceId, spanId, name, kind: 'internal', startMs, endMs: Date.now() },
     ...(parentSpanId === undefined ? {} : { parentSpanId }),
     attributes: failed ? { ...attributes, 'error.type': code } : attributes,
-    ...(failed ? { error: thrown instanceof Error ? thrown.message : String(thrown) } : {}),
+    ...(failed
+      ? { error: thrown instanceof Error ? thrown.message : 'an error of another kind' }
+      : {}),
   };
   report({ spans: [span], counts: [] });
 }
@@ -104,10 +109,9 @@ function spanOfActivity(
   [input]: readonly unknown[],
   activityId?: string,
 ): string | undefined {
-  if (lastState === undefined || trace === undefined) return undefined;
-  if (activityType === 'callModel' && activityId !== undefined) return trace.spanIdOf(activityId);
+  if (activityType === 'callModel') return runSpans?.spanIdOf(activityId ?? '');
   if (activityType !== 'runTool') return undefined;
-  return trace.spanIdOf((input as { readonly toolCallId: string }).toolCallId);
+  return runSpans?.spanIdOf((input as { readonly toolCallId: string }).toolCallId);
 }
 
 // Without async functions: what is started, and in which order, is as without telemetry.

@@ -29,7 +29,11 @@ const warnings: ReadonlySet<TimelineEntry['type']> = new Set([
 const contents: ReadonlySet<string> = new Set(['goal', 'note', 'preview', 'task', 'text']);
 
 function fieldsOf({ type: _type, atMs: _at, ...entry }: TimelineEntry): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(entry).filter(([key]) => !contents.has(key)));
+  // The message of an end that is no failure is the head of the answer.
+  const isAnswer = 'status' in entry && entry.status === 'completed';
+  return Object.fromEntries(
+    Object.entries(entry).filter(([key]) => !contents.has(key) && !(isAnswer && key === 'message')),
+  );
 }
 
 /** Logs a step. The SDK logs nothing in replays, and adds the ids of workflow, run and trace. */

@@ -30,43 +30,59 @@ function toolTag({ snapshot }: RunState, name: string): string {
 
 type Add = (counter: CounterName, value?: number, tags?: Tags) => void;
 
-function countEntry(entry: TimelineEntry, state: RunState, add: Add): void {
-  switch (entry.type) {
-    case 'ErrorEvent': {
-      const { failure } = entry;
-      const { code } = failure;
-      if (failure.kind === 'infra') {
-        add('agent_infra_errors', 1, { code, provider: providerOfRoute(failure.route) });
-        return;
-      }
-      add('agent_errors_recoverable', 1, { code });
-      const { toolName } = failure;
-      if (toolName !== undefined)
-        add('agent_retry_attempts', 1, { tool: toolTag(state, toolName) });
-      return;
-    }
-    case 'HealedEvent':
-      add('agent_errors_healed', 1, { code: entry.code, by: entry.by });
-      return;
-    case 'FailoverEvent': {
-      const [provider, to] = [providerOfRoute(entry.from), providerOfRoute(entry.to)];
-      add('agent_provider_failovers', 1, { provider, to, reason: reasonTag(entry.reason) });
-      return;
-    }
-    case 'CompactionEvent':
-      add('agent_compactions', 1, { tier: String(entry.tier) });
-      return;
-    case 'RecoveryEvent':
-      add('agent_recoveries', 1, { strategy: entry.strategy, decision: entry.decision });
-      return;
-    case 'WaitStartedEvent':
-      add('agent_waits_started', 1, { kind: entry.wait.kind });
-      return;
-    case 'WaitEndedEvent':
-      add('agent_waits_ended', 1, { kind: entry.wait.kind });
-      return;
-    default:
+type EntryOf<Type extends TimelineEntry['type']> = Extract<TimelineEntry, { type: Type }>;
+
+function countError({ failure }: EntryOf<'ErrorEvent'>, state: RunState, add: Add): void {
+  const { code } = failure;
+  if (failure.kind === 'infra') {
+    add('agent_infra_errors', 1, { code, provider: providerOfRoute(failure.route) });
+    return;
   }
+  add('agent_errors_recoverable', 1, { code });
+  const { toolName } = failure;
+  if (toolName !== undefined) add('agent_retry_attempts', 1, { tool: toolTag(state, toolName) });
+}
+
+/** What each entry of the timeline counts; most count nothing. */
+const entryCounts: {
+  readonly [Type in TimelineEntry['type']]?: (
+    entry: EntryOf<Type>,
+    state: RunState,
+    add: Add,
+  ) => void;
+} = {
+  ErrorEvent: countError,
+  HealedEvent: ({ code, by }, _state, add) => {
+    add('agent_errors_healed', 1, { code, by });
+  },
+  FailoverEvent: ({ from, to, reason }, _state, add) => {
+    add('agent_provider_failovers', 1, {
+      provider: providerOfRoute(from),
+      to: providerOfRoute(to),
+      reason: reasonTag(reason),
+    });
+  },
+  CompactionEvent: ({ tier }, _state, add) => {
+    add('agent_compactions', 1, { tier: String(tier) });
+  },
+  RecoveryEvent: ({ strategy, decision }, _state, add) => {
+    add('agent_recoveries', 1, { strategy, decision });
+  },
+  WaitStartedEvent: ({ wait: { kind } }, _state, add) => {
+    add('agent_waits_started', 1, { kind });
+  },
+  WaitEndedEvent: ({ wait: { kind } }, _state, add) => {
+    add('agent_waits_ended', 1, { kind });
+  },
+};
+
+function countEntry<Type extends TimelineEntry['type']>(
+  entry: EntryOf<Type>,
+  state: RunState,
+  add: Add,
+): void {
+  const type: Type = entry.type;
+  entryCounts[type]?.(entry, state, add);
 }
 
 /** Reasons are codes; the context gate gives sentences, which are no tags. */
@@ -85,27 +101,39 @@ function countCommand(command: RunCommand, state: RunState, add: Add): void {
   }
 }
 
-/** What the step added to the run's account. What a subagent consumed counts in the subagent's own run. */
-function countAccount({ before, event, decided: [state] }: RunStep, add: Add): void {
-  add('agent_iterations', state.counters.iterations - (before?.counters.iterations ?? 0));
-  const { troubles, atFirstRetry } = state.corrections;
-  add('agent_corrections', troubles - (before?.corrections.troubles ?? 0));
-  add('agent_corrections_first_retry', atFirstRetry - (before?.corrections.atFirstRetry ?? 0));
-  for (const [route, { cooldownUntilMs, lastErrorReason }] of Object.entries(state.health.routes))
+/** Numbers of the run's account, of a state or of a run that has not begun. */
+function accountOf(state: RunState | undefined) {
+  return {
+    iterations: state?.counters.iterations ?? 0,
+    troubles: state?.corrections.troubles ?? 0,
+    atFirstRetry: state?.corrections.atFirstRetry ?? 0,
+    usage: state?.usage ?? noUsage,
+    nanoUsd: state?.budget.spentNanoUsd ?? 0,
+  };
+}
+
+function countCooldowns({ before, decided: [{ health }] }: RunStep, add: Add): void {
+  if (health === before?.health) return;
+  for (const [route, { cooldownUntilMs, lastErrorReason }] of Object.entries(health.routes))
     if (cooldownUntilMs > (before?.health.routes[route]?.cooldownUntilMs ?? 0))
       add('agent_provider_cooldowns', 1, {
         provider: providerOfRoute(route),
         reason: lastErrorReason ?? 'unknown',
       });
+}
+
+/** What the step added to the run's account. What a subagent consumed counts in the subagent's own run. */
+function countAccount({ before, event, decided: [state] }: RunStep, add: Add): void {
+  const [then, now] = [accountOf(before), accountOf(state)];
+  add('agent_iterations', now.iterations - then.iterations);
+  add('agent_corrections', now.troubles - then.troubles);
+  add('agent_corrections_first_retry', now.atFirstRetry - then.atFirstRetry);
   if (event.type === 'subagent-ended') return;
   const model = state.snapshot?.chain[state.lastRouteIndex ?? 0]?.model ?? 'unknown';
   const tags = { provider: providerOf(state), model };
-  const usage = before?.usage ?? noUsage;
-  if (state.usage !== usage)
-    for (const [type, key] of tokenTypes)
-      add('agent_tokens', state.usage[key] - usage[key], { ...tags, type });
-  const spent = before?.budget.spentNanoUsd ?? 0;
-  add('agent_cost_nanousd', state.budget.spentNanoUsd - spent, tags);
+  for (const [type, key] of tokenTypes)
+    add('agent_tokens', now.usage[key] - then.usage[key], { ...tags, type });
+  add('agent_cost_nanousd', now.nanoUsd - then.nanoUsd, tags);
 }
 
 /** Codes of failures after which the same route was asked again. */
@@ -127,6 +155,7 @@ export function countsOf(step: RunStep): readonly CountRecord[] {
   };
   if (event.type === 'run-started') add('agent_runs_started');
   countAccount(step, add);
+  countCooldowns(step, add);
   for (const code of retriedIn(step))
     add('agent_provider_retries', 1, { provider: providerOf(state), code });
   for (const command of commands) countCommand(command, state, add);

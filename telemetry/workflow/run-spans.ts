@@ -1,7 +1,9 @@
 /** The spans of a run by the GenAI conventions: each model call and each tool call, from the facts of its history. */
 import type { RunStep } from '../../workflows/run-observer';
 import type { Usage } from '../../workflows/core/budget/spend';
+import { defined } from '../../workflows/core/json';
 import type { StopReason } from '../../workflows/core/model-call/ports';
+import type { RunCommand } from '../../workflows/core/run/protocol';
 import type { RunState } from '../../workflows/core/run/state';
 import type { SpanAttributes, SpanRecord } from './step-report';
 import type { TraceContext } from './trace-context';
@@ -73,48 +75,72 @@ function costAttributes({ decided: [, commands] }: RunStep): SpanAttributes {
 /** What the step's event ended: the call's name, and how; undefined if it ended none. */
 function endIn(step: RunStep): readonly [call: string, end: CallEnd | undefined] | undefined {
   const { event } = step;
-  switch (event.type) {
-    case 'model-call-completed': {
-      const { usage, stopReason, error } = event.result;
-      const attributes = {
-        'gen_ai.response.finish_reasons': [finishReasons[stopReason]],
-        ...usageAttributes(usage),
-        ...costAttributes(step),
-      };
-      return [event.callId, { attributes, ...(error === undefined ? {} : { error }) }];
-    }
-    case 'model-call-failed':
-      return [event.callId, { error: event.failure }];
-    // Nothing was sent.
-    case 'model-call-held-back':
-      return [event.callId, undefined];
-    case 'tool-call-completed': {
-      const { error, work } = event.result;
-      if (work !== undefined) return undefined;
-      return [event.toolCallId, error === undefined ? {} : { error }];
-    }
-    case 'tool-call-failed':
-      return [event.toolCallId, { error: event.failure }];
-    default:
-      return undefined;
+  if (event.type === 'model-call-completed') {
+    const { usage, stopReason, error } = event.result;
+    const attributes = {
+      'gen_ai.response.finish_reasons': [finishReasons[stopReason]],
+      ...usageAttributes(usage),
+      ...costAttributes(step),
+    };
+    return [event.callId, { attributes, ...defined({ error }) }];
   }
+  // Nothing was sent.
+  if (event.type === 'model-call-held-back') return [event.callId, undefined];
+  if (event.type === 'model-call-failed') {
+    const { failure } = event;
+    return [event.callId, failure.spared === true ? undefined : { error: failure }];
+  }
+  if (event.type === 'tool-call-failed') return [event.toolCallId, { error: event.failure }];
+  if (event.type !== 'tool-call-completed' || event.result.work !== undefined) return undefined;
+  return [event.toolCallId, defined({ error: event.result.error })];
 }
 
-/**
- * Makes what follows a run and gives the spans that each step ended.
- *
- * Contract: a call that the workflow run does not see the end of gives no span.
- */
-export function createRunSpans(
-  trace: TraceContext,
+/** The span that a command begins, with the name of its call; undefined if it begins none. */
+function beginningIn(
+  command: RunCommand,
+  { decided: [state], event: { atMs: startMs } }: RunStep,
   runId: string,
-): (step: RunStep) => readonly SpanRecord[] {
-  const open = new Map<string, OpenSpan>();
-
-  function begin(call: string, span: Omit<OpenSpan, 'spanId'>): void {
-    // A tool call may take two activities (ADR 0058).
-    if (!open.has(call)) open.set(call, { ...span, spanId: trace.spanIdOf(call) });
+): readonly [call: string, span: Omit<OpenSpan, 'spanId'>] | undefined {
+  if (command.type !== 'call-model' && command.type !== 'run-tool') return undefined;
+  const common = {
+    'gen_ai.conversation.id': runId,
+    'gen_ai.agent.name': actingAgent(state),
+    'holdfast.iteration': state.counters.iterations,
+  };
+  if (command.type === 'run-tool') {
+    const { name } = command.input;
+    const attributes = {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.call.id': command.toolCallId,
+      'gen_ai.tool.type': 'function',
+      ...common,
+    };
+    const span = { name: `execute_tool ${name}`, kind: 'internal', startMs, attributes } as const;
+    return [command.toolCallId, span];
   }
+  const model = state.snapshot?.chain[command.input.routeIndex]?.model ?? '';
+  const attributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': providerOf(state),
+    'gen_ai.request.model': model,
+    'gen_ai.request.stream': true,
+    ...common,
+  };
+  return [command.callId, { name: `chat ${model}`, kind: 'client', startMs, attributes }];
+}
+
+/** The spans of a run. */
+export interface RunSpans {
+  /** The spans that a step ended. Contract: a call whose end the workflow run does not see gives none. */
+  take(step: RunStep): readonly SpanRecord[];
+  /** The span of a call in flight, by the activity id of a model call or the id of a tool call. */
+  spanIdOf(call: string): string | undefined;
+}
+
+/** Makes what follows a run. */
+export function createRunSpans(trace: TraceContext, runId: string): RunSpans {
+  const open = new Map<string, OpenSpan>();
 
   function end(call: string, ended: CallEnd | undefined, endMs: number): readonly SpanRecord[] {
     const span = open.get(call);
@@ -135,48 +161,20 @@ export function createRunSpans(
     ];
   }
 
-  return (step) => {
-    const { event, decided } = step;
-    const [state, commands] = decided;
-    const ended = endIn(step);
-    const spans = ended === undefined ? [] : end(...ended, event.atMs);
-    for (const command of commands) {
-      if (command.type !== 'call-model' && command.type !== 'run-tool') continue;
-      const common = {
-        'gen_ai.conversation.id': runId,
-        'gen_ai.agent.name': actingAgent(state),
-        'holdfast.iteration': state.counters.iterations,
-      };
-      if (command.type === 'run-tool') {
-        const { name } = command.input;
-        begin(command.toolCallId, {
-          name: `execute_tool ${name}`,
-          kind: 'internal',
-          startMs: event.atMs,
-          attributes: {
-            'gen_ai.operation.name': 'execute_tool',
-            'gen_ai.tool.name': name,
-            'gen_ai.tool.call.id': command.toolCallId,
-            'gen_ai.tool.type': 'function',
-            ...common,
-          },
-        });
-        continue;
+  return {
+    take: (step) => {
+      const [, commands] = step.decided;
+      const ended = endIn(step);
+      const spans = ended === undefined ? [] : end(...ended, step.event.atMs);
+      for (const command of commands) {
+        const [call, span] = beginningIn(command, step, runId) ?? [];
+        // A tool call may take two activities (ADR 0058).
+        if (call === undefined || span === undefined || open.has(call)) continue;
+        // One that failed with its store is made again, with the same id.
+        open.set(call, { ...span, spanId: trace.spanIdOf(`${call}/${span.startMs}`) });
       }
-      const model = state.snapshot?.chain[command.input.routeIndex]?.model ?? '';
-      begin(command.callId, {
-        name: `chat ${model}`,
-        kind: 'client',
-        startMs: event.atMs,
-        attributes: {
-          'gen_ai.operation.name': 'chat',
-          'gen_ai.provider.name': providerOf(state),
-          'gen_ai.request.model': model,
-          'gen_ai.request.stream': true,
-          ...common,
-        },
-      });
-    }
-    return spans;
+      return spans;
+    },
+    spanIdOf: (call) => open.get(call)?.spanId,
   };
 }

@@ -42,7 +42,7 @@ async function promtool(...args: readonly string[]): Promise<string> {
 async function countersInCode(): Promise<ReadonlySet<string>> {
   const files = ['telemetry/workflow/counters.ts', 'telemetry/counting.ts'];
   const sources = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  return new Set(sources.join('\n').match(/\bagent_[a-z_]+(?=: '|',)/g));
+  return new Set(sources.join('\n').match(/\bagent_[a-z_]+(?=:\s+'|',)/g));
 }
 
 test('promtool takes the rules', async () => {

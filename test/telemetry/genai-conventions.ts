@@ -71,13 +71,13 @@ export function conventionProblems(span: ReceivedSpan): readonly string[] {
   if ((status.code === 2) !== 'error.type' in attributes && 'gen_ai.operation.name' in attributes)
     problems.push(`${name}: status ${status.code ?? 0} and error.type do not fit`);
   const operation = attributes['gen_ai.operation.name'];
-  if (operation === undefined) return problems;
-  const demand = demands[String(operation)];
-  if (demand === undefined) return [...problems, `${name}: unknown operation ${String(operation)}`];
+  if (typeof operation !== 'string') return problems;
+  const demand = demands[operation];
+  if (demand === undefined) return [...problems, `${name}: unknown operation ${operation}`];
   for (const key of demand.required)
     if (attributes[key] === undefined || attributes[key] === '')
       problems.push(`${name}: ${key} is missing`);
-  if (name !== `${String(operation)} ${String(attributes[demand.named])}`)
+  if (name !== `${operation} ${String(attributes[demand.named])}`)
     problems.push(`${name}: the name is not operation and ${demand.named}`);
   if (kind !== demand.kind) problems.push(`${name}: kind ${kind}`);
   return problems;

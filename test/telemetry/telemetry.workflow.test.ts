@@ -19,7 +19,6 @@ import type { EmbeddedServer } from '../../workers/temporal-server/embedded-serv
 import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow } from '../../workflows/contract';
-import type { RunOutcome } from '../../workflows/core/run/outcome';
 import { emulatedProviders, otherModel, testModel } from '../support/agent-world';
 import type { DevServer } from '../support/temporal';
 import { connectTo } from '../support/temporal';
@@ -157,13 +156,13 @@ test('a run over workers, a subagent and roll-overs is one trace, and is counted
     connection: server.connection,
     interceptors: [new OpenTelemetryWorkflowClientInterceptor()],
   });
-  const outcome = (await withWorkers(emulator, (taskQueue) =>
+  const outcome = await withWorkers(emulator, (taskQueue) =>
     client.execute<typeof agentRun>(agentRunWorkflow, {
       taskQueue,
       workflowId: runId,
       args: [{ request: { agent: 'lead', goal: 'Lead on.' } }],
     }),
-  )) as RunOutcome;
+  );
   await emulator.stop();
   expect(outcome.status).toBe('completed');
   const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();

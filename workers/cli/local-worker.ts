@@ -25,10 +25,16 @@ export interface LocalWorker {
   dispose(): Promise<void>;
 }
 
+/** Of this process: a worker that waits for its store is made again and again. */
+let started: Promise<Telemetry> | undefined;
+
 /** Installs the SDK's runtime; with telemetry, which is loaded only where OpenTelemetry's variables ask for it. */
 async function telemetryOf(environment: Environment): Promise<Telemetry | undefined> {
-  if (Object.keys(environment.openTelemetry).length > 0)
-    return (await import('../../telemetry/index.ts')).startTelemetry(environment);
+  if (Object.keys(environment.openTelemetry).length > 0) {
+    const { startTelemetry } = await import('../../telemetry/index.ts');
+    started ??= startTelemetry(environment);
+    return started;
+  }
   installRuntime(environment.logLevel);
   return undefined;
 }
