@@ -219,9 +219,8 @@ export class RunDriver {
   }
 
   private get onlyReminds(): boolean {
-    const { reminders } = this;
-    const outstanding = this.outstanding.filter((id) => !id.startsWith('active-'));
-    return reminders.length > 0 && reminders.length === outstanding.length;
+    const count = this.reminders.length;
+    return count > 0 && count === this.outstanding.filter((id) => !id.startsWith('active-')).length;
   }
 
   /** Runs until the run ends or only a person can go on. */
