@@ -12,6 +12,7 @@ import type { RunRequest } from '../../workflows/core/run/ports';
 import { defined } from '../../workflows/core/json';
 import { shownText } from '../../workflows/core/secrets/shown-text';
 import { codeSpan } from '../../workflows/core/view/markdown';
+import { memoOf } from '../../workflows/core/view/memo';
 import type { AgentType, ContextOf, GivenContext, StartOf } from '../../workflows/core/typed-agent';
 import { ClientError } from '../client-error';
 import { check, checkContext, startSchema } from '../check-input';
@@ -175,6 +176,7 @@ export async function startRun(
     await client.start(workflowType, {
       workflowId: runId,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      memo: memoOf(runId, options.agent),
       ...workflow,
     });
   } catch (thrown) {

@@ -70,11 +70,11 @@ const circuitBreaker: FailedCause = (facts) => {
       : isTools
         ? `Repair what the tool ${tool} works with, or make it tell the model what to do instead.`
         : `Make the description and the schema of the tool ${tool} say what the model got wrong, or use a stronger model.`;
-  const told = `This failed again and again, do not repeat it: ${shortened(lastError.replace(/\s+/g, ' '), repeatedChars)}`;
+  const advice = `This failed again and again, do not repeat it: ${shortened(lastError.replace(/\s+/g, ' '), repeatedChars)}`;
   return {
     cause: 'circuit_breaker',
     says,
-    next: [{ text: remedy }, again('Then go on behind the last success:', facts, told)],
+    next: [{ text: remedy }, again('Then go on behind the last success:', facts, advice)],
   };
 };
 

@@ -37,7 +37,7 @@ type Readers = {
 };
 
 /** A failure in one line: its code, where it happened, and its message. */
-export function failureLine(failure: Failure): string {
+function failureLine(failure: Failure): string {
   const { kind, code, message } = failure;
   // A provider's failure names its route itself.
   const tool = kind === 'agent' && failure.toolName !== undefined ? ` of ${failure.toolName}` : '';

@@ -214,7 +214,7 @@ it.each([60, 120])(
     const commands = commandsOf(said);
     for (const line of lines)
       if (!commands.includes(line.trim())) expect(widthOf(line)).toBeLessThanOrEqual(columns);
-    for (const command of commands) expect(lines).toContain(`${' '.repeat(11)}${command}`);
+    for (const command of commands) expect(lines.map((line) => line.trim())).toContain(command);
     expect(lines.join('\n')).not.toContain('\u001B');
   },
 );

@@ -15,6 +15,7 @@ import { kill, serveWith, standBy } from '../effects/worker-crew';
 import type { Incident, IncidentWorld } from './incident';
 import { sharedQueue } from './incident';
 import type { IncidentWorkerSettings } from './incident-worker';
+import { incidents } from './incidents';
 import { startMcpShop } from './mcp-shop';
 
 /** How the incidents are played. */
@@ -45,17 +46,20 @@ async function eventually<Value>(
   }
 }
 
-/** Address of each provider: every incident has a vendor of its own. */
+/** Address of each provider, also of incidents that are not chosen: workers have them all. Every incident has a vendor of its own. */
 function scriptVendors(
   emulator: VendorEmulator,
   chosen: readonly Incident[],
 ): Readonly<Record<string, string>> {
   const urls: Record<string, string> = {};
-  for (const { id, agent, model } of chosen) {
+  for (const { id, agent, model } of incidents) {
     for (const { provider } of agent?.chain ?? [{ provider: id }]) {
-      const mount = provider;
-      urls[provider] = emulator.baseUrl(provider === 'openai' ? 'responses' : 'anthropic', mount);
-      if (model !== undefined) emulator.script(model, { mount });
+      urls[provider] = emulator.baseUrl(
+        provider === 'openai' ? 'responses' : 'anthropic',
+        provider,
+      );
+      if (model !== undefined && chosen.some((each) => each.id === id))
+        emulator.script(model, { mount: provider });
     }
   }
   return urls;

@@ -16,7 +16,7 @@ export const sharedQueue = 'why';
 export const incidentGoal = 'Look up the order.';
 
 /** A worker process. */
-export interface IncidentWorker {
+interface IncidentWorker {
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export interface Incident {
 export type IncidentsById = Readonly<Record<string, Omit<Incident, 'id'>>>;
 
 /** What `holdfast why` must say. */
-export interface IncidentExpectation {
+interface IncidentExpectation {
   /** The code of the cause. */
   readonly cause: string;
   /** Words of the paragraph, each of which must be there. */

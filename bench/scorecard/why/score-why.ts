@@ -15,7 +15,7 @@ const atOnce = 4;
 interface Ended {
   readonly code: number;
   readonly out: string;
-  readonly told: string;
+  readonly notes: string;
 }
 
 async function holdfast(
@@ -23,7 +23,7 @@ async function holdfast(
   args: readonly string[],
   more: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  let [out, told] = ['', ''];
+  let [out, notes] = ['', ''];
   const output = {
     isTerminal: false,
     hasColors: false,
@@ -32,7 +32,7 @@ async function holdfast(
       out += text;
     },
     note: (line: string) => {
-      told += `${line}\n`;
+      notes += `${line}\n`;
     },
   };
   const variables = {
@@ -42,7 +42,7 @@ async function holdfast(
     ...more,
   };
   const code = await runCommandLine(args, output, { variables, directory: folder });
-  return { code, out, told };
+  return { code, out, notes };
 }
 
 /** The words of a command as a shell reads them: plain ones, and those in single quotes. */
@@ -63,16 +63,16 @@ async function follow(world: WholeIncidentWorld, command: string): Promise<strin
   const name = words.indexOf('holdfast');
   const assigned = words.slice(0, name).map((word) => word.split('='));
   const variables = Object.fromEntries(assigned) as Readonly<Record<string, string>>;
-  const { code, told } = await holdfast(world, words.slice(name + 1), variables);
-  return code === 0 ? undefined : `${command}: exit code ${code}: ${told.trim()}`;
+  const { code, notes } = await holdfast(world, words.slice(name + 1), variables);
+  return code === 0 ? undefined : `${command}: exit code ${code}: ${notes.trim()}`;
 }
 
 async function problemsOf(
   world: WholeIncidentWorld,
   { id, expected }: Incident,
 ): Promise<readonly string[]> {
-  const { code, out, told } = await holdfast(world, ['why', id, '--json']);
-  if (code !== 0) return [`exit code ${code}: ${told.trim()}`];
+  const { code, out, notes } = await holdfast(world, ['why', id, '--json']);
+  if (code !== 0) return [`exit code ${code}: ${notes.trim()}`];
   const said = JSON.parse(out) as RunExplanation;
   const steps = said.next.map(({ text, command = '' }) => `${text} ${command}`.trim());
   const wanted = expected.next.replaceAll('RUN', id);

@@ -7,6 +7,7 @@ import type { RunHandle } from '../../../client/run-handle';
 import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
 import type { PendingItem } from '../../../workflows/core/view/pending';
+import { shellWord } from '../../../workflows/core/view/shell-word';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';
 import { withContent } from '../attached-files';
@@ -92,7 +93,7 @@ async function chooseItem(
   throw new ClientError(
     'refused',
     ids.length === 0
-      ? `No ${type} waits in run "${run.runId}". To see what it does: holdfast show ${run.runId}.`
+      ? `No ${type} waits in run "${run.runId}". To see what it does: holdfast show ${shellWord(run.runId)}`
       : `${ids.length} items of type ${type} wait in run "${run.runId}". Give the id of one: ${ids.join(', ')}.`,
   );
 }

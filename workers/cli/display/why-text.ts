@@ -3,10 +3,12 @@ import type { RunExplanation } from '../../../client/why/explanation';
 import type { Counted } from '../../../client/why/story';
 import type { CommandOutput } from '../command-context';
 import { printable } from './printable';
-import { painter, wrapTo } from './terminal-text';
+import { painter, widthOf, wrapTo } from './terminal-text';
 
 /** Columns of a label and the space behind it, as in `holdfast show`. */
 const labelColumns = 11;
+
+const narrowIndent = 2;
 
 /** `3 x what`, with the counts right-aligned. */
 function countedLines(counted: readonly Counted[]): readonly string[] {
@@ -21,7 +23,11 @@ export function whyText(
 ): string {
   const paint = painter(output.hasColors);
   const columns = output.isTerminal ? output.columns() : Infinity;
-  const margin = ' '.repeat(labelColumns);
+  /** Below the values; where it does not fit there, near the edge, so that the terminal folds less of it. */
+  const commandLine = (command: string): string => {
+    const fits = labelColumns + widthOf(command) <= columns;
+    return ' '.repeat(fits ? labelColumns : narrowIndent) + paint('bold', command);
+  };
   const rows = (label: string, values: readonly string[]): readonly string[] =>
     values.flatMap((value, place) => {
       const name = (place === 0 ? label : '').padEnd(labelColumns);
@@ -32,7 +38,7 @@ export function whyText(
     rows(label, given.length === 0 ? ['nothing'] : countedLines(given));
   const steps = next.flatMap(({ text, command }, place) => [
     ...rows(place === 0 ? 'do now' : '', [text]),
-    ...(command === undefined ? [] : [margin + paint('bold', printable(command))]),
+    ...(command === undefined ? [] : [commandLine(printable(command))]),
   ]);
   return [
     ...wrapTo(printable(paragraph), columns),
