@@ -16,6 +16,8 @@ export type ClientErrorCode =
   /** The worker that answered has no agent of this name. */
   | 'agent-unknown'
   | 'run-exists'
+  /** An idempotency key was used for another start. */
+  | 'key-reused'
   | 'schedule-exists'
   /** A run of the thread is in progress: wait for its end, or say it to that run. */
   | 'thread-busy'

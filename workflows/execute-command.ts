@@ -52,7 +52,7 @@ function runSubagent({
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
     staticSummary: shortened(`${request.agent}: ${visibleText(task)}`, summaryChars),
     staticDetails: `### Subagent of ${codeSpan(request.parent?.runId ?? '')}\n\n> ${codeSpan(task)}`,
-    ...inheritedSearchAttributes(request.agent),
+    ...inheritedSearchAttributes(request),
   });
 }
 
