@@ -1,6 +1,7 @@
 /** The sections of the scorecard, in the order in which they run. */
 import { scoreAttacks } from './attacks/score-attacks';
 import { scoreEffects } from './effects/score-effects';
+import { scoreGateway } from './gateway/score-gateway';
 import { scoreLearning } from './learning/score-learning';
 import { readCallTraces } from './loops/call-trace';
 import { scoreLoops } from './loops/score-loops';
@@ -74,5 +75,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'stuck',
     about: 'forty situations in which a run is stuck: recovered, escalated, given up',
     score: () => scoreStuck(),
+  },
+  {
+    name: 'gateway',
+    about: 'event streams of 200 clients while the gateway is killed, and attacks on it',
+    score: () => scoreGateway(),
   },
 ];

@@ -63,6 +63,7 @@ const folders = [
   'activities',
   'workers',
   'client',
+  'server',
   'testing',
   'examples',
   'bench',

@@ -90,7 +90,7 @@ export function relativeLinks({ text }: Document): readonly string[] {
 
 /** Paths of the project that a document names in back quotes. */
 export function namedPaths({ text }: Document): readonly string[] {
-  const known = 'workflows|activities|workers|client|testing|test|bench|examples|docs|\\.ci';
+  const known = 'workflows|activities|workers|client|server|testing|test|bench|examples|docs|\\.ci';
   const named = new RegExp(`\`((?:${known})/[\\w./-]+)\``, 'g');
   return [...text.matchAll(named)].map(([, file = '']) => file);
 }

@@ -60,6 +60,12 @@ const planted: readonly (readonly [file: string, imported: string, rules: readon
   ['activities/stores/other-vendor.ts', '@anthropic-ai/sdk', ['vendor-anthropic']],
   ['client/inner.ts', '../workflows/agent-run', ['client-imports-contract']],
   ['client/reader.ts', '../workflows/contract', []],
+  ['server/inner.ts', '../workflows/contract', ['server-imports-client']],
+  ['server/store.ts', '../activities/plain', ['server-imports-client']],
+  ['server/reader.ts', '../client/reader', []],
+  ['client/served.ts', '../server/reader', ['removable-server']],
+  ['activities/web.ts', 'fastify', ['removable-server']],
+  ['workers/cli/serve.ts', '../../server/reader', []],
   ['workers/reach.ts', '../client/reader', ['workers-never-import-client']],
   ['workers/cli/compose.ts', '../../client/reader', []],
   ['testing/inward.ts', '../test/some', ['product-only']],
@@ -97,7 +103,7 @@ test('each import rule refuses a planted import, as a type too', () => {
     write('tsconfig.json', readFileSync(path.join(root, 'tsconfig.json'), 'utf8'));
     write('package.json', readFileSync(path.join(root, 'package.json'), 'utf8'));
     symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
-    const folders = ['workflows', 'activities', 'client', 'workers', 'testing', 'test'];
+    const folders = ['workflows', 'activities', 'client', 'server', 'workers', 'testing', 'test'];
     const { violations } = cruise(folder, folders).summary;
     const found = planted.map(([file, imported]) => [
       file,
@@ -111,7 +117,9 @@ test('each import rule refuses a planted import, as a type too', () => {
 });
 
 test('the pictures of the rooms are up to date; "npm run rooms" draws them', () => {
-  const report = cruise(root, ['workflows', 'activities', 'client', 'workers', 'testing']);
+  const report = cruise(root, [
+    ...['workflows', 'activities', 'client', 'server', 'workers', 'testing'],
+  ]);
   const document = readFileSync(path.join(root, 'docs', 'architecture.md'), 'utf8');
   expect(withPictures(document, report)).toBe(document);
 });

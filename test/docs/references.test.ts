@@ -14,7 +14,16 @@ import {
   specRules,
 } from './documents';
 
-const rooms = ['workflows', 'activities', 'workers', 'client', 'testing', 'bench', 'examples'];
+const rooms = [
+  'workflows',
+  'activities',
+  'workers',
+  'client',
+  'server',
+  'testing',
+  'bench',
+  'examples',
+];
 
 describe.each(documents())('$file', (document) => {
   test('links to files that exist', () => {
