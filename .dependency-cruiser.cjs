@@ -79,7 +79,7 @@ const features = [
   },
 ];
 
-const product = '^(workflows|activities|client|workers|telemetry|testing)/';
+const product = '^(workflows|activities|client|server|workers|telemetry|testing)/';
 const notProduct = '^(test|bench|examples|scripts)/';
 const node = ['core'];
 const packages = ['npm', 'npm-dev', 'npm-peer', 'npm-optional', 'npm-no-pkg', 'npm-unknown'];
@@ -161,9 +161,21 @@ module.exports = {
       },
     ),
     forbid(
+      'server-imports-client',
+      'The gateway serves what the client knows; the command line gives it its store.',
+      { path: '^server/' },
+      { path: '^(workflows|activities|workers|testing)/', pathNot: '^workflows/core/' },
+    ),
+    forbid(
+      'removable-server',
+      'Who runs no gateway loads none of it.',
+      { path: product, pathNot: '^(server|workers/cli)/' },
+      { path: ['^server/', 'node_modules/(@fastify/|fastify)'] },
+    ),
+    forbid(
       'temporal-packages',
-      'Activities and the client run without a Temporal worker in their process.',
-      { path: '^(activities|client)/' },
+      'Activities, the client and the gateway run without a Temporal worker in their process.',
+      { path: '^(activities|client|server)/' },
       { path: 'node_modules/@temporalio/(worker|workflow|testing)/' },
     ),
     forbid(

@@ -13,8 +13,8 @@ import type { RunRequest } from '../workflows/core/run/ports';
 import { approvalKeyFrom } from './approval-key';
 import { check, personContentSchema, runIdSchema, storeSchema } from './check-input';
 import { storedContent } from './start/content';
-import type { RunSummary } from './list-runs';
-import { listRuns } from './list-runs';
+import type { ListOptions, RunPage, RunSummary } from './list-runs';
+import { listPage, listRuns } from './list-runs';
 import { continuedStart, forkStart } from './start/fork-run';
 import type { ClientStore, RunAccess } from './run-access';
 import { ClientError } from './client-error';
@@ -86,7 +86,7 @@ export class AgentClient {
    * Starts a run of an agent: of its definition, which types and checks context and output; by name with the definition's type,
    * `start<typeof supportAgent>('support', { … })`, where its code is not to be loaded; or by name alone.
    *
-   * Errors: before anything is started `invalid-input`, and `agent-unknown` where a worker can be asked; `run-exists`; `setup-needed`; `unreachable`.
+   * Errors: before anything is started `invalid-input`, and `agent-unknown` where a worker can be asked; `run-exists`; `key-reused`; `setup-needed`; `unreachable`.
    */
   start<Agent extends AgentType>(
     agent: Agent,
@@ -134,7 +134,7 @@ export class AgentClient {
   ): Promise<RunHandle> {
     return this.explaining(async () => {
       const access = this.accessTo(runId);
-      const stored = await storedStart(this.options.store, options);
+      const stored = await storedStart(this.options.store, options, { runId, iteration });
       const start = await attempt(access, () => forkStart(access, iteration, stored));
       return this.run(await startRun(this.client.workflow, start, this.options));
     });
@@ -205,14 +205,19 @@ export class AgentClient {
     return new RunHandle(this.accessTo(runId));
   }
 
-  /** Runs by status, agent and schedule: those in progress, newest first, then those that ended last. */
+  /** Runs by status, agent, tenant and schedule: those in progress, newest first, then those that ended last. */
   list(
-    options: Partial<Pick<RunSummary, 'status' | 'agent'>> & {
+    options: Partial<Pick<RunSummary, 'status' | 'agent' | 'tenant'>> & {
       readonly scheduleId?: string;
       readonly limit?: number;
     } = {},
   ): Promise<readonly RunSummary[]> {
     return this.explaining(() => listRuns(this.client.workflow, options));
+  }
+
+  /** As `list`, page by page, for lists of any length. @internal */
+  page(options: ListOptions & { readonly cursor?: string } = {}): Promise<RunPage> {
+    return this.explaining(() => listPage(this.client.workflow, options));
   }
 
   /** Closes the connection. */

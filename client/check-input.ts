@@ -134,6 +134,7 @@ const startFields = {
     .optional(),
   runId: runIdSchema.optional(),
   taskQueue: bounded('The task queue', 200).optional(),
+  idempotencyKey: bounded('The idempotency key', 255).optional(),
   ifExists: z.enum(['fail', 'use'], { error: "ifExists must be 'fail' or 'use'" }).optional(),
 };
 
@@ -153,6 +154,11 @@ export const startSchema = z
     ({ repeatEffects, origins, continueFrom }) =>
       repeatEffects === undefined || origins !== undefined || continueFrom !== undefined,
     { error: 'repeatEffects is only for a fork or a run that continues another one' },
+  )
+  .refine(
+    ({ idempotencyKey, runId, ifExists }) =>
+      idempotencyKey === undefined || (runId === undefined && ifExists === undefined),
+    { error: 'An idempotencyKey decides the run id itself; leave runId and ifExists out' },
   );
 
 /** Why a person stops, escalates or rejects. */

@@ -16,6 +16,8 @@ const statusCodes = {
   /** The worker that answered has no agent of this name. */
   'agent-unknown': 400,
   'run-exists': 409,
+  /** An idempotency key was used for another start. */
+  'key-reused': 422,
   'schedule-exists': 409,
   /** A run of the thread is in progress: wait for its end, or say it to that run. */
   'thread-busy': 409,

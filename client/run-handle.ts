@@ -7,6 +7,8 @@ import { defined } from '../workflows/core/json';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { PendingItem } from '../workflows/core/view/pending';
 import type { RunStatusView } from '../workflows/core/view/status';
+import type { RunSummary } from './list-runs';
+import { describeRun } from './list-runs';
 import type { Actor } from './person-requests';
 import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
@@ -67,6 +69,11 @@ export class RunHandle<Output = JsonValue | undefined> {
   /** Waits for the end of the run: `result` without a schema. Errors: `still-running` as the options say. */
   outcome(options: WaitOptions = {}): Promise<RunOutcome> {
     return attempt(this.access, () => awaitOutcome(this.access.client, this.runId, options));
+  }
+
+  /** The run's line of a list, as the server knows it now. Errors: `invalid-input` for a workflow that is not an agent run. @internal */
+  summary(): Promise<RunSummary> {
+    return attempt(this.access, () => describeRun(this.access.client, this.runId));
   }
 
   /** Where the run is. Works without a worker, then from history. */

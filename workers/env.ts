@@ -93,6 +93,7 @@ const schema = z.object({
     .string()
     .regex(/^[^.\s]+$/, 'set it to a name without dots and spaces, such as agents')
     .optional(),
+  HOLDFAST_GATEWAY_TOKENS: z.string().optional(),
   HOLDFAST_DATA_CONVERTER: z.string().optional(),
   ANTHROPIC_API_KEY: secret.optional(),
   ANTHROPIC_BASE_URL: url.optional(),
@@ -174,6 +175,8 @@ function environmentFrom(
       approvers: variables.HOLDFAST_APPROVERS,
       /** Module that exports the `dataConverter` of workers and clients. */
       dataConverterFile: fileFrom(variables.HOLDFAST_DATA_CONVERTER, directory),
+      /** Who may use the gateway, as JSON. */
+      gatewayTokens: variables.HOLDFAST_GATEWAY_TOKENS,
       /** File of the private key that signs decisions. */
       approvalKeyFile: fileFrom(variables.HOLDFAST_APPROVAL_KEY, directory),
     }),

@@ -54,7 +54,7 @@ function runSubagent({
     staticSummary: shortened(`${request.agent}: ${visibleText(task)}`, summaryChars),
     staticDetails: `### Subagent of ${codeSpan(request.parent?.runId ?? '')}\n\n> ${codeSpan(task)}`,
     memo: memoOf(runId, request.agent),
-    ...inheritedSearchAttributes(request.agent),
+    ...inheritedSearchAttributes(request),
   });
 }
 

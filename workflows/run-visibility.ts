@@ -3,6 +3,8 @@ import type { SearchAttributePair } from '@temporalio/common';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { searchAttributes } from './contract';
+import { defaultTenant } from './core/limits';
+import type { RunRequest } from './core/run/ports';
 import type { RunState } from './core/run/state';
 import { statusMarkdown } from './core/view/markdown';
 import { pendingItems } from './core/view/pending';
@@ -15,30 +17,41 @@ const keys = {
   provider: defineSearchAttributeKey(searchAttributes.provider, SearchAttributeType.KEYWORD),
   reason: defineSearchAttributeKey(searchAttributes.reason, SearchAttributeType.KEYWORD),
   iteration: defineSearchAttributeKey(searchAttributes.iteration, SearchAttributeType.INT),
+  tenant: defineSearchAttributeKey(searchAttributes.tenant, SearchAttributeType.KEYWORD),
+  usd: defineSearchAttributeKey(searchAttributes.usd, SearchAttributeType.DOUBLE),
 };
 
 /** Longest value of a search attribute, in characters: far below the server's 2 KB. */
 const attributeChars = 200;
 
 /** Search attributes for a child run: only if the workflow that starts it has them, since the namespace knows them then. */
-export function inheritedSearchAttributes(agent: string): {
+export function inheritedSearchAttributes(request: RunRequest): {
   readonly typedSearchAttributes?: SearchAttributePair[];
 } {
-  return isRegistered() ? { typedSearchAttributes: firstAttributes(agent) } : {};
+  if (!hasAttribute(searchAttributes.agent)) return {};
+  const all = firstAttributes(request);
+  const isTenantKnown = hasAttribute(searchAttributes.tenant);
+  return {
+    typedSearchAttributes: isTenantKnown ? all : all.filter(({ key }) => key !== keys.tenant),
+  };
 }
 
 /** What a run is found by from its start. */
-export function firstAttributes(agent: string): SearchAttributePair[] {
+export function firstAttributes({
+  agent,
+  tenant = defaultTenant,
+}: Pick<RunRequest, 'agent' | 'tenant'>): SearchAttributePair[] {
   return [
     { key: keys.agent, value: agent },
     { key: keys.status, value: 'running' },
+    { key: keys.tenant, value: tenant },
   ];
 }
 
-function isRegistered(): boolean {
+function hasAttribute(name: string): boolean {
   return workflowInfo()
     .typedSearchAttributes.getAll()
-    .some(({ key }) => key.name === searchAttributes.agent);
+    .some(({ key }) => key.name === name);
 }
 
 /**
@@ -57,7 +70,8 @@ function writtenWhenRead(write: () => string): string {
  * them would refuse the whole workflow task.
  */
 export function createRunVisibility(): (state: RunState) => void {
-  const registered = isRegistered();
+  const registered = hasAttribute(searchAttributes.agent);
+  const showsCost = hasAttribute(searchAttributes.tenant);
   const { workflowId } = workflowInfo();
   let shown = '';
   let latest: RunState | undefined;
@@ -82,6 +96,9 @@ export function createRunVisibility(): (state: RunState) => void {
       { key: keys.provider, value: provider === '' ? null : provider },
       { key: keys.reason, value: reason === '' ? null : reason },
       { key: keys.iteration, value: view.iteration },
+      ...(showsCost
+        ? [{ key: keys.usd, value: view.cost.usd ?? view.cost.pricedUsd ?? null }]
+        : []),
     ]);
   };
 }

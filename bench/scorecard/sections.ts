@@ -1,6 +1,7 @@
 /** The sections of the scorecard, in the order in which they run. */
 import { scoreAttacks } from './attacks/score-attacks';
 import { scoreEffects } from './effects/score-effects';
+import { scoreGateway } from './gateway/score-gateway';
 import { scoreLearning } from './learning/score-learning';
 import { readCallTraces } from './loops/call-trace';
 import { scoreLoops } from './loops/score-loops';
@@ -80,5 +81,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'why',
     about: 'seeded incidents on real workers: does holdfast why name cause and next step',
     score: () => scoreWhy(),
+  },
+  {
+    name: 'gateway',
+    about: 'event streams of 200 clients while the gateway is killed, and attacks on it',
+    score: () => scoreGateway(),
   },
 ];

@@ -64,6 +64,7 @@ const folders = [
   'workers',
   'client',
   'telemetry',
+  'server',
   'testing',
   'examples',
   'bench',

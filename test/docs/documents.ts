@@ -100,7 +100,7 @@ export function relativeLinks({ text }: Document): readonly string[] {
 /** Paths of the project that a document names in back quotes. */
 export function namedPaths({ text }: Document): readonly string[] {
   const known =
-    'workflows|activities|workers|client|telemetry|deploy|testing|test|bench|examples|docs|\\.ci';
+    'workflows|activities|workers|client|server|telemetry|deploy|testing|test|bench|examples|docs|\\.ci';
   const named = new RegExp(`\`((?:${known})/[\\w./-]+)\``, 'g');
   return [...text.matchAll(named)].map(([, file = '']) => file);
 }

@@ -20,6 +20,7 @@ const rooms = [
   'workers',
   'client',
   'telemetry',
+  'server',
   'testing',
   'bench',
   'examples',

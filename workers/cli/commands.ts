@@ -60,6 +60,13 @@ const waitOf = durationOf(0, 'Give a duration such as 30s or 10m; 0s does not wa
 /** Longer than a database or a Temporal cluster takes to start after a power cut. */
 const defaultWait = '10m';
 
+/** `https://app.example.com`, after those given before. */
+function originOf(text: string, before: readonly string[] | undefined): readonly string[] {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.origin === text && /^https?:$/.test(url.protocol)) return [...(before ?? []), text];
+  throw new InvalidArgumentError('Give an origin without a path, such as https://app.example.com.');
+}
+
 const option = (flags: string, about: string): Option => new Option(flags, about);
 const iteration = (about: string): Option =>
   option('--at <iteration>', about).argParser(
@@ -143,6 +150,37 @@ const running: readonly CommandSpec[] = [
         .default(waitOf(defaultWait), defaultWait),
     ],
     action: async () => (await import('./commands/worker.ts')).worker,
+  },
+  {
+    name: 'serve',
+    about: 'serve runs over HTTP, with tokens and tenants, until SIGINT or SIGTERM',
+    options: [
+      option('--host <address>', 'address to listen on').default('127.0.0.1'),
+      option('--port <port>', 'port to listen on; 0 for any')
+        .argParser(wholeNumber(0, 65_535))
+        .default(7466),
+      option('--tokens <file>', 'JSON file of tokens (default: HOLDFAST_GATEWAY_TOKENS)'),
+      option('--cors-origin <origin>', 'other site whose pages may call; repeatable').argParser(
+        originOf,
+      ),
+      taskQueue('task queue of the runs that are started'),
+      option('--wait <duration>', 'wait so long for a store or Temporal that does not answer')
+        .argParser(waitOf)
+        .default(waitOf(defaultWait), defaultWait),
+    ],
+    action: async () => (await import('./commands/serve.ts')).serve,
+  },
+  {
+    name: 'gateway-token',
+    about: 'make a token for `holdfast serve`, and the entry that lets it in',
+    args: { '<name>': 'who will use it' },
+    options: [
+      option('--role <role>', 'view only reads, operate also starts, steers and ends runs')
+        .choices(['view', 'operate'])
+        .makeOptionMandatory(),
+      option('--tenant <name>', 'the tenant whose runs it reaches (default: all tenants)'),
+    ],
+    action: async () => (await import('./commands/gateway-token.ts')).gatewayToken,
   },
   {
     name: 'fork',

@@ -126,6 +126,9 @@ export const personTextChars = 64_000;
 /** Bytes of JSON of a run's context: with a goal of the greatest length far from what a payload may have (ADR 0054). */
 export const contextBytes = 16_384;
 
+/** Tenant of a run that names none. */
+export const defaultTenant = 'default';
+
 /** Names of tenants: the store takes no others. */
 export const tenantPattern = /^[\w.@:-]{1,100}$/;
 
