@@ -162,7 +162,9 @@ function walk(start: World, random: Random): readonly Action[] {
   const actions: Action[] = [];
   let world = start;
   while (actions.length < walkActions && world.state.phase.type !== 'ended') {
-    const can = actionsOf(world).filter((action) => action !== 'roll');
+    // What a timer of ten years shows begins again with each segment.
+    const can = actionsOf(world).filter((action) => !/^(roll|fire mark-\d+)$/.test(action));
+    if (can.length === 0) break;
     const action = pick(can, random);
     const after = play(world, action, stepMs);
     if (after === undefined) break;
@@ -181,7 +183,7 @@ function follow(
   let world = start;
   const played: Action[] = [];
   for (const action of way) {
-    const active = world.state.guard.activeTimer;
+    const active = world.state.guard.activeTimer?.timerId;
     // Timers of active time have other ids after a roll-over.
     const now = action.replace(/^fire active-\d+/, `fire ${active ?? ''}`);
     const after = play(world, now, stepMs);
@@ -199,7 +201,7 @@ function lasting({ counters, guard, notifications, ...rest }: RunState): unknown
   const { activeTimer: _new, activeTimers: _newer, ...guarded } = guard;
   const state = { ...rest, counted, guarded, notified: notifications.count };
   return JSON.parse(
-    JSON.stringify(state).replace(/"(decision|store|provider|active|recovery)-\d+"/g, '"timer"'),
+    JSON.stringify(state).replace(/"(decision|store|provider|active|recovery|mark)-\d+"/g, '"timer"'),
   );
 }
 

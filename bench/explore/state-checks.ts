@@ -119,7 +119,7 @@ function missingOf(
   { state, inFlight, timers, notifications }: World,
   wants: Awaited,
 ): readonly string[] {
-  const active = state.guard.activeTimer;
+  const active = state.guard.activeTimer?.timerId;
   const wantedTimers = [...wants.timers, ...(active === undefined ? [] : [active])];
   const notified = state.notifications.inFlight.map(({ callId }) => callId);
   return [
@@ -136,7 +136,8 @@ function orphansOf(
 ): readonly string[] {
   const notified = new Set(state.notifications.inFlight.map(({ callId }) => callId));
   const isKnown = (id: string): boolean =>
-    wants.timers.includes(id) || id === state.guard.activeTimer || isBeingDecided(state);
+    [...wants.timers, state.guard.activeTimer?.timerId, state.waitMark?.timerId].includes(id) ||
+    isBeingDecided(state);
   const left = [...notifications].filter(([id, isCancelled]) => !isCancelled && !notified.has(id));
   return [
     ...[...inFlight.keys()].filter((id) => !wants.activities.includes(id)),

@@ -86,6 +86,7 @@ const kindness: readonly RegExp[] = [
   /^[a-z]+[\d.]+=/,
   /^(approve|answer) /,
   /^fire (?!active)/,
+  /^fire /,
 ];
 /** Actions after which a kind world must have ended a run. */
 const patience = 200;
