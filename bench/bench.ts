@@ -1,4 +1,4 @@
-/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel|telemetry` the rest. */
+/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel|waiting|telemetry` the rest. */
 import { parseArgs } from 'node:util';
 import { cancelBench } from './cancel-bench';
 import { compactionBench, longRunBench } from './context-bench';
@@ -8,6 +8,7 @@ import { historyBench } from './history-bench';
 import { speedUsage } from './speed/arguments';
 import { telemetryBench } from './telemetry-bench';
 import { speedBench } from './speed/command-line';
+import { waitingBench } from './waiting-bench';
 
 const usage = [
   speedUsage,
@@ -15,7 +16,7 @@ const usage = [
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
   '       npm run bench -- long-run|compaction [--iterations N] [--json]',
   '       npm run bench -- growth [--rounds N] [--json]',
-  '       npm run bench -- cancel [--runs N] [--json]',
+  '       npm run bench -- cancel|waiting [--runs N] [--json]',
   '       npm run bench -- telemetry [--rounds N] [--json]',
 ].join('\n');
 
@@ -46,6 +47,11 @@ const contextBenches: Readonly<
   Record<string, (iterations: number) => Promise<{ readonly isRight: boolean }>>
 > = { 'long-run': longRunBench, compaction: compactionBench };
 
+const benchesOfRuns: Readonly<Record<string, (runs: number) => Promise<object>>> = {
+  cancel: cancelBench,
+  waiting: waitingBench,
+};
+
 function print(result: object, asJson: boolean): void {
   process.stdout.write(`${JSON.stringify(result, null, asJson ? undefined : 2)}\n`);
 }
@@ -69,8 +75,9 @@ async function namedBench(): Promise<number> {
   });
   const [name = ''] = positionals;
   const runs = wholeNumber(values.runs, 2);
-  if (name === 'cancel' && runs !== undefined) {
-    print(await cancelBench(runs), values.json);
+  const ofRuns = benchesOfRuns[name];
+  if (ofRuns !== undefined && runs !== undefined) {
+    print(await ofRuns(runs), values.json);
     return 0;
   }
   const bench = roundBenches[name];

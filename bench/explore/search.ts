@@ -201,7 +201,10 @@ function lasting({ counters, guard, notifications, ...rest }: RunState): unknown
   const { activeTimer: _new, activeTimers: _newer, ...guarded } = guard;
   const state = { ...rest, counted, guarded, notified: notifications.count };
   return JSON.parse(
-    JSON.stringify(state).replace(/"(decision|store|provider|active|recovery|mark)-\d+"/g, '"timer"'),
+    JSON.stringify(state).replace(
+      /"(decision|store|provider|active|recovery|mark)-\d+"/g,
+      '"timer"',
+    ),
   );
 }
 
