@@ -80,6 +80,12 @@ function contextIn(headers: Headers): Context {
   return propagation.extract(context.active(), defaultPayloadConverter.fromPayload(payload));
 }
 
+/** Whether no request was sent, so that the call has no span. */
+function wasSpared(thrown: unknown): boolean {
+  const [failure] = thrown instanceof ApplicationFailure ? (thrown.details ?? []) : [];
+  return (failure as { readonly spared?: true } | undefined)?.spared === true;
+}
+
 /**
  * Runs an attempt of a call within the call's span. An attempt that fails has a span of its own, named as Temporal's interceptor
  * would: the call has only the end of the last one.
@@ -92,6 +98,7 @@ function withinCall({ info }: ActivityContext, tracer: Tracer): ActivityInboundC
       try {
         return await context.with(within, () => next(input));
       } catch (thrown) {
+        if (wasSpared(thrown)) throw thrown;
         const name = `RunActivity:${info.activityType}`;
         const span = tracer.startSpan(name, { startTime }, within);
         const { attempt, activityId } = info;

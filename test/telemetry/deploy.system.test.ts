@@ -52,7 +52,7 @@ test('promtool takes the rules', async () => {
 test('the rules fire when they should, and only then', async () => {
   const cases = await readFile(path.join(__dirname, 'fixtures', 'alerts.test.yml'), 'utf8');
   const file = path.join(folder, 'alerts.test.yml');
-  await writeFile(file, cases.replace('RULES', rulesFile));
+  await writeFile(file, cases.replaceAll('RULES', rulesFile));
   expect(await promtool('test', 'rules', file)).toContain('SUCCESS');
 });
 

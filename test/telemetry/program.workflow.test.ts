@@ -23,7 +23,8 @@ test('exports traces and metrics by OTLP, and logs JSON with the ids of the trac
   const receiver = await startOtlpReceiver();
   world.emulator.script([
     reply.toolCalls([{ name: 'read_file', input: { path: 'missing.txt' } }]),
-    reply.text('It is not there.'),
+    reply.toolCalls([{ name: 'read_file', input: { path: 'a.txt' } }]),
+    reply.text('It says hello.'),
   ]);
   const child = world.spawn(['worker', '--json'], {
     variables: {
@@ -36,13 +37,14 @@ test('exports traces and metrics by OTLP, and logs JSON with the ids of the trac
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
+  const workspace = path.join(world.folder, 'workspace');
   const handle = await world.client.start<typeof agentRun>(agentRunWorkflow, {
     taskQueue: world.variables['HOLDFAST_TASK_QUEUE'] ?? '',
     workflowId: uniqueName('traced'),
-    args: [{ request: { agent: builtInAgentName, goal: 'Read missing.txt.' } }],
+    args: [{ request: { agent: builtInAgentName, goal: 'Read a file.', workspace } }],
   });
   const outcome = await outcomeOf(handle);
-  expect(outcome.status).toBe('completed');
+  expect(outcome).toMatchObject({ status: 'completed' });
   // The name of a metric is text in its protobuf form.
   await eventually(
     () => Promise.resolve(Buffer.concat(receiver.bodies('/v1/metrics')).toString('latin1')),

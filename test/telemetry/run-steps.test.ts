@@ -15,7 +15,7 @@ interface Observed {
   readonly run: RunDriver;
   readonly spans: readonly SpanRecord[];
   /** Sum of a counter, of the samples with all of these tags. */
-  count(name: CountRecord['name'], tags?: Readonly<Record<string, string>>): number;
+  readonly count: (name: CountRecord['name'], tags?: Readonly<Record<string, string>>) => number;
 }
 
 const ids = {
