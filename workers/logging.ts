@@ -6,6 +6,8 @@ import { destination, pino } from 'pino';
 import { withoutSecrets } from '../activities/untrusted/known-secrets';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import type { Environment } from './env';
+import { logLevels } from './env';
+import { SetupError } from './setup-error';
 
 const standardErrorFd = 2;
 
@@ -41,6 +43,8 @@ export function installRuntime(
   log: Logger | Environment['logLevel'],
   { withoutWorkers = false }: { readonly withoutWorkers?: boolean } = {},
 ): boolean {
+  if (typeof log === 'string' && !logLevels.includes(log))
+    throw new SetupError(`The log level is "${log}"; use ${logLevels.join(', ')}.`);
   if (Runtime._instance !== undefined) return false;
   Runtime.install({
     logger: toTemporalLogger(typeof log === 'string' ? createLogger(log) : log),
