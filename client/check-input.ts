@@ -191,7 +191,7 @@ export const personContentSchema = contentSchema('The text');
 /** The id of an approval or a question. */
 export const itemIdSchema = bounded('The id', 200);
 /** The digest of an action. */
-export const digestSchema = bounded('The digest', 200);
+const digestSchema = bounded('The digest', 200);
 /** Arguments that a person wants instead of the model's. */
 export const editedInputSchema = z
   .record(z.string(), z.json(), { error: 'The changed arguments must be a JSON object' })
