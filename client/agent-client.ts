@@ -1,61 +1,29 @@
 /** Starts agent runs and finds them again: the client's front door. */
 import type { KeyObject } from 'node:crypto';
-import type {
-  Client,
-  ConnectionOptions,
-  ScheduleHandle,
-  ScheduleOptions,
-} from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
+import type { Client, ScheduleHandle, ScheduleOptions } from '@temporalio/client';
 import { defaultTaskQueue } from '../workflows/contract';
 import type { Content } from '../workflows/core/attachments';
 import type { RunRequest } from '../workflows/core/run/ports';
 import { approvalKeyFrom } from './approval-key';
-import { check, personContentSchema, runIdSchema, storeSchema } from './check-input';
+import { check, forkSchema, personContentSchema, runIdSchema } from './check-input';
+import type { ConnectOptions } from './connect-options';
+import { checkClient, checkConnectOptions } from './connect-options';
 import { storedContent } from './start/content';
 import type { ListOptions, RunPage, RunSummary } from './list-runs';
 import { listPage, listRuns } from './list-runs';
 import { continuedStart, forkStart } from './start/fork-run';
-import type { ClientStore, RunAccess } from './run-access';
+import type { RunAccess } from './run-access';
 import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
 import type { AgentRequest, AgentType, OutputOf } from '../workflows/core/typed-agent';
 import { checkSchedule, scheduleRuns } from './start/schedule-runs';
 import type { AgentStart, StartOptions, StoredStart } from './start/start-run';
-import { checkStart, startOptionsOf, startRun, storedStart } from './start/start-run';
+import { checkStart, namesAgent, startOptionsOf, startRun, storedStart } from './start/start-run';
 import { Thread } from './start/thread';
 import { KnownAgents } from './start/known-agents';
 import { checkSdk } from './sdk-check';
 import { asClientError } from './temporal-failure';
-
-/** Where Temporal is, with which account to connect, and how the client works. */
-export interface ConnectOptions {
-  /** `host:port`. Default `localhost:7233`. */
-  readonly address?: string;
-  /** Default `default`. */
-  readonly namespace?: string;
-  readonly apiKey?: string;
-  readonly tls?: ConnectionOptions['tls'];
-  /** The same as the workers', where payloads are encoded. */
-  readonly dataConverter?: DataConverter;
-  /** Milliseconds that the server may take to answer. Default 10,000. */
-  readonly connectTimeoutMs?: number;
-  /** Task queue of the workers. Default `holdfast`. */
-  readonly taskQueue?: string;
-  /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
-  readonly searchAttributes?: boolean;
-  /**
-   * PEM text of an Ed25519 private key (`holdfast approval-key`): decisions on approvals are signed with it, for workers with
-   * `approvers`. Keep it where no worker and no program of an agent can read it.
-   */
-  readonly approvalKey?: string;
-  /**
-   * The workers' store (`await openStore(url)`), for images and files, which never travel through Temporal, and for `events` with
-   * `text`. Without it, only text can be sent. Whoever opened it closes it.
-   */
-  readonly store?: ClientStore;
-}
 
 /**
  * Starts runs and gives handles to them.
@@ -67,7 +35,7 @@ export class AgentClient {
   private readonly approvalKey: KeyObject | undefined;
   private readonly knownAgents: KnownAgents;
 
-  /** Errors: `invalid-input` for an approval key that is not one, or a store that is not one; `sdk-mismatch`. */
+  /** Errors: `invalid-input` for a client or an option that is none; `sdk-mismatch`. */
   constructor(
     private readonly client: Client,
     private readonly options: Pick<
@@ -75,9 +43,10 @@ export class AgentClient {
       'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey' | 'store'
     > = {},
   ) {
+    checkClient(client);
+    checkConnectOptions(options);
     this.knownAgents = new KnownAgents(client);
-    const { approvalKey, store } = options;
-    if (store !== undefined) check(storeSchema, store);
+    const { approvalKey } = options;
     this.approvalKey = approvalKey === undefined ? undefined : approvalKeyFrom(approvalKey);
     checkSdk((message) => new ClientError('sdk-mismatch', message));
   }
@@ -103,10 +72,9 @@ export class AgentClient {
     second?: Omit<StartOptions<Output>, 'agent' | 'output'>,
   ): Promise<RunHandle<Output>> {
     return this.explaining(async () => {
-      const options =
-        typeof first === 'object' && 'agent' in first
-          ? first
-          : startOptionsOf<Output>(first, { goal: '', ...second });
+      const options = namesAgent(first)
+        ? first
+        : startOptionsOf<Output>(first, { goal: '', ...second });
       const { continueFrom, output } = options;
       const stored = await this.checkedAndStored(options);
       const earlier = continueFrom === undefined ? undefined : this.accessTo(continueFrom);
@@ -134,6 +102,7 @@ export class AgentClient {
   ): Promise<RunHandle> {
     return this.explaining(async () => {
       const access = this.accessTo(runId);
+      check(forkSchema, options, 'Nothing was started.');
       const stored = await storedStart(this.options.store, options, { runId, iteration });
       const start = await attempt(access, () => forkStart(access, iteration, stored));
       return this.run(await startRun(this.client.workflow, start, this.options));

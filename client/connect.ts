@@ -1,7 +1,8 @@
 /** Connects to Temporal within a bounded time, or says clearly why not. */
 import { Client, Connection } from '@temporalio/client';
-import type { ConnectOptions } from './agent-client';
+import type { ConnectOptions } from './connect-options';
 import { AgentClient } from './agent-client';
+import { checkConnectOptions } from './connect-options';
 import { defined } from '../workflows/core/json';
 import { ClientError } from './client-error';
 import { dataConverterProblem } from './data-converter';
@@ -15,10 +16,11 @@ const defaultConnectTimeoutMs = 10_000;
 /**
  * Connects and checks the namespace.
  *
- * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `invalid-input` for a data converter that
- * is not one.
+ * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `invalid-input` for an option that
+ * cannot work.
  */
 export async function connect(options: ConnectOptions = {}): Promise<AgentClient> {
+  checkConnectOptions(options);
   const { address = defaultAddress, namespace = 'default', dataConverter } = options;
   checkSdk((message) => new ClientError('sdk-mismatch', message));
   const problem = dataConverterProblem(dataConverter);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
 import { defined } from '../workflows/core/json';
 import type { RunStatusWord } from '../workflows/core/view/status';
-import { check } from './check-input';
+import { check, optionsOf } from './check-input';
 import { ClientError } from './client-error';
 
 /** One run in a list, as visibility knows it: seconds late at worst. */
@@ -29,6 +29,23 @@ export type ListOptions = Partial<Pick<RunSummary, 'status' | 'agent' | 'tenant'
   readonly scheduleId?: string;
   readonly limit?: number;
 };
+
+const statusWords: readonly RunStatusWord[] = [
+  ...(['running', 'waiting', 'completed', 'stopped', 'failed', 'cancelled'] as const),
+];
+
+const listSchema = optionsOf('list', {
+  status: z
+    .enum(statusWords, { error: `\`status\` must be one of ${statusWords.join(', ')}` })
+    .optional(),
+  agent: z.string({ error: '`agent` must be the name of an agent' }).optional(),
+  tenant: z.string({ error: '`tenant` must be the name of a tenant' }).optional(),
+  scheduleId: z.string({ error: '`scheduleId` must be a text' }).optional(),
+  limit: z
+    .int({ error: '`limit` must be a whole number' })
+    .min(1, { error: '`limit` must be at least 1' })
+    .optional(),
+});
 
 /** Runs of a list where the caller names no limit. */
 const defaultListLimit = 50;
@@ -74,6 +91,7 @@ export async function listRuns(
   client: WorkflowClient,
   options: ListOptions,
 ): Promise<readonly RunSummary[]> {
+  check(listSchema, options);
   const limit = options.limit ?? defaultListLimit;
   const runs: RunSummary[] = [];
   const found = client.list({ query: listQuery(options), pageSize: Math.min(limit, 1_000) });

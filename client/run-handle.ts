@@ -26,6 +26,10 @@ import type { TranscriptPoint } from './history/transcript-point';
 import { transcriptPoint } from './history/transcript-point';
 import type { RunExplanation } from './why/explanation';
 
+function isSchema(given: z.ZodType | WaitOptions): given is z.ZodType {
+  return typeof given === 'object' && (given as object | null) !== null && 'safeParse' in given;
+}
+
 /** What happened since the moment before, and where the run is now, if history says so yet. */
 export type RunMoment = Pick<PieceWithText, 'entries' | 'deltas'> & ReturnType<typeof momentOf>;
 
@@ -62,7 +66,7 @@ export class RunHandle<Output = JsonValue | undefined> {
     first: z.ZodType | WaitOptions = {},
     second: WaitOptions = {},
   ): Promise<RunResult<unknown>> {
-    const [schema, options] = 'safeParse' in first ? [first, second] : [this.output, first];
+    const [schema, options] = isSchema(first) ? [first, second] : [this.output, first];
     return withOutput(await this.outcome(options), schema);
   }
 

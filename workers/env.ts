@@ -8,7 +8,7 @@ import { rememberSecretsOf } from '../activities/untrusted/known-secrets';
 import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
 
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const secretNames = new Set([
   'TEMPORAL_API_KEY',
   'ANTHROPIC_API_KEY',

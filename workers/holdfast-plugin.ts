@@ -5,6 +5,7 @@ import { checkSdk } from '../client/sdk-check';
 import type { Activities } from '../workflows/core/activities';
 import { prebuiltBundlePath } from './prebuilt-bundle';
 import { SetupError } from './setup-error';
+import { isMadeActivities } from './worker-options';
 import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './workflow-bundle';
 
 /**
@@ -20,7 +21,8 @@ import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './w
  */
 export class HoldfastPlugin extends SimplePlugin {
   /** `activities` are made by `createActivities`. */
-  constructor({ activities: added }: { readonly activities: Activities }) {
+  constructor(options: { readonly activities: Activities }) {
+    const added = activitiesOf(options);
     super({ name: 'holdfast', activities: (existing) => merged(existing, added) });
   }
 
@@ -46,6 +48,18 @@ export class HoldfastPlugin extends SimplePlugin {
       ? { ...options, workflowsPath: holdfastWorkflowsPath() }
       : { ...options, workflowBundle: { codePath } };
   }
+}
+
+/** Errors: `SetupError` for anything but `{ activities }`. */
+function activitiesOf(options: unknown): Activities {
+  const given: { readonly activities?: unknown } = { ...(options as object | undefined) };
+  const unknown = Object.keys(given).find((key) => key !== 'activities');
+  if (unknown !== undefined)
+    throw new SetupError(
+      `HoldfastPlugin: unknown option "${unknown}"; it takes { activities }. Options of the worker belong to Worker.create.`,
+    );
+  if (isMadeActivities(given.activities)) return given.activities;
+  throw new SetupError('HoldfastPlugin: activities: give what createActivities() returns.');
 }
 
 /** Whether something of a worker's options is to be bundled with the workflows. */

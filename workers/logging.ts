@@ -7,6 +7,8 @@ import { withoutSecrets } from '../activities/untrusted/known-secrets';
 import { defined } from '../workflows/core/json';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import type { Environment } from './env';
+import { logLevels } from './env';
+import { SetupError } from './setup-error';
 
 const standardErrorFd = 2;
 
@@ -45,6 +47,8 @@ export function installRuntime(
     metrics,
   }: { readonly withoutWorkers?: boolean; readonly metrics?: MetricsExporterConfig } = {},
 ): boolean {
+  if (typeof log === 'string' && !logLevels.includes(log))
+    throw new SetupError(`The log level is "${log}"; use ${logLevels.join(', ')}.`);
   if (Runtime._instance !== undefined) return false;
   Runtime.install({
     logger: toTemporalLogger(typeof log === 'string' ? createLogger(log) : log),

@@ -56,6 +56,11 @@ const anObject = (what: string): z.ZodType =>
   z.custom((value) => typeof value === 'object' && value !== null, {
     error: ({ input }) => `is ${shown(input)}: give ${what}`,
   });
+/** Whether it has Holdfast's activities. */
+export function isMadeActivities(value: unknown): value is Activities {
+  return typeof (value as Partial<Activities> | null | undefined)?.callModel === 'function';
+}
+
 const text = z
   .string({ error: ({ input }) => `is ${shown(input)}: give a text` })
   .regex(/\S/, { error: 'is empty' });
@@ -71,6 +76,10 @@ const whole = (least: number): z.ZodType => {
     `is ${shown(input)}: give a whole number from ${least} to ${longestMs}`;
   return z.int({ error }).min(least, { error }).max(longestMs, { error });
 };
+
+const madeActivities = z.custom(isMadeActivities, {
+  error: ({ input }) => `is ${shown(input)}: give what createActivities() returns`,
+});
 
 /** What is wrong with options that are right one by one: the option, and what to do. */
 type Problem = readonly [option: string, message: string];
@@ -127,7 +136,7 @@ const schema = withProblems(
   z.strictObject(
     {
       connection: anObject('what connectWorker() resolves to'),
-      activities: anObject('what createActivities() returns'),
+      activities: madeActivities,
       namespace: text.optional(),
       taskQueue: text.optional(),
       buildId: text.optional(),
@@ -155,7 +164,7 @@ const schema = withProblems(
       error: (issue) =>
         issue.code === 'unrecognized_keys'
           ? `${issue.keys.join(', ')}: no such option; others of Worker.create are for a worker of your own, with plugins: [new HoldfastPlugin({ activities })]`
-          : undefined,
+          : 'give { connection, activities }',
     },
   ),
   ({ tuner, maxConcurrentActivities: most, workerDeploymentOptions, buildId, dataConverter }) => {

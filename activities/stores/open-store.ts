@@ -14,6 +14,10 @@ import type * as Sqlite from './sqlite/sqlite-database';
  * Errors: `config_invalid` for an address that names no store; else as `Store`.
  */
 export async function openStore(url: string, limits: Partial<StoreLimits> = {}): Promise<Store> {
+  if (typeof (url as unknown) !== 'string')
+    throw storeConfigInvalid(
+      `The store address is ${typeof url}. Give a text: sqlite:<path> or postgres://user:password@host/database.`,
+    );
   rememberPasswordOf(url);
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
   return new ContentAddressedStore(await openDatabase(url, all), all);

@@ -1,5 +1,6 @@
 /** Starts a run: checked first, described for the Web UI, found by search attributes. */
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import type { WorkflowClient, WorkflowStartOptions } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
@@ -12,6 +13,7 @@ import type { RunRequest } from '../../workflows/core/run/ports';
 import { defined } from '../../workflows/core/json';
 import { defaultTenant } from '../../workflows/core/limits';
 import { shownText } from '../../workflows/core/secrets/shown-text';
+import { shortened } from '../../workflows/core/shortened';
 import { codeSpan } from '../../workflows/core/view/markdown';
 import { memoOf } from '../../workflows/core/view/memo';
 import type { AgentType, ContextOf, GivenContext, StartOf } from '../../workflows/core/typed-agent';
@@ -70,6 +72,13 @@ export type AgentStart<Agent extends AgentType> =
         readonly context?: Exclude<ContextOf<Agent>, undefined>;
       });
 
+/** Whether a start names its agent among its options. */
+export function namesAgent<Output>(
+  first: AgentType | string | StartOptions<Output>,
+): first is StartOptions<Output> {
+  return typeof first === 'object' && (first as object | null) !== null && 'agent' in first;
+}
+
 /**
  * The options of a start that names its agent by definition or name first.
  *
@@ -80,6 +89,11 @@ export function startOptionsOf<Output>(
   given: Omit<StartOptions<Output>, 'agent' | 'output'>,
 ): StartOptions<Output> {
   if (typeof agent === 'string') return { ...given, agent };
+  if (typeof (agent as AgentType | null | undefined)?.name !== 'string')
+    throw new ClientError(
+      'invalid-input',
+      `The agent is ${shortened(inspect(agent, { depth: 0 }), 60)}; give what defineAgent returned, or its name. Nothing was started.`,
+    );
   if (given.continueFrom === undefined || given.context !== undefined)
     checkContext(agent, given.context);
   // A definition's schemas are zod's.
@@ -208,8 +222,7 @@ export async function startRun(
 
 /** Checks what starts a run. Errors: `invalid-input` with every problem. */
 export function checkStart(options: StartOptions): void {
-  const { output: _schema, ...given } = options;
-  check(startSchema, given, 'Nothing was started.');
+  check(startSchema, options, 'Nothing was started.');
 }
 
 function requestOf(options: StoredStart): RunRequest {

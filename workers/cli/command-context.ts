@@ -1,5 +1,6 @@
 /** What every command works with: where it runs, where it prints, and how it reaches Temporal. */
-import type { AgentClient, ConnectOptions } from '../../client/agent-client';
+import type { AgentClient } from '../../client/agent-client';
+import type { ConnectOptions } from '../../client/connect-options';
 import { printableJson } from './display/printable';
 
 /** Where a command prints. Results go to standard output, notes about them to standard error. */

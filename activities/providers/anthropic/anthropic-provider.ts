@@ -28,6 +28,10 @@ export interface AnthropicProviderConfig {
   readonly client?: AccountClient;
 }
 
+const optionNames = Object.keys({
+  ...{ name: true, apiKey: true, baseUrl: true, vendor: true, headers: true, client: true },
+} satisfies Readonly<Record<keyof AnthropicProviderConfig, true>>);
+
 /**
  * A provider on Anthropic's wire.
  *
@@ -68,6 +72,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
   };
   const account = client && { client, baseUrl: config.baseUrl };
   const address = { apiKey, baseUrl, needsKey: true, account };
-  const setup = { name, vendor, wire: 'anthropic', ...address } as const;
+  const given = { config, known: optionNames };
+  const setup = { name, vendor, wire: 'anthropic', given, ...address } as const;
   return httpProvider(setup, anthropicSettings, send);
 }

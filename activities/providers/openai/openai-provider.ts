@@ -37,6 +37,11 @@ export interface OpenAIProviderConfig {
   readonly client?: AccountClient;
 }
 
+const optionNames = Object.keys({
+  ...{ name: true, api: true, apiKey: true, baseUrl: true, vendor: true, dialect: true },
+  ...{ needsKey: true, headers: true, client: true },
+} satisfies Readonly<Record<keyof OpenAIProviderConfig, true>>);
+
 /**
  * A provider on one of OpenAI's wires.
  *
@@ -86,7 +91,8 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
     api === 'chat' ? chatSettings(model, dialect) : responsesSettings(model);
   const account = client && { client, baseUrl: config.baseUrl };
   const address = { apiKey, baseUrl, needsKey, account };
-  return httpProvider({ name, vendor, wire: api, ...address }, rulesOf, send);
+  const given = { config, known: optionNames };
+  return httpProvider({ name, vendor, wire: api, given, ...address }, rulesOf, send);
 }
 
 function dialectOf(name: string): ChatDialect {
