@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { validatorCompiler } from 'fastify-type-provider-zod';
+import type { AccessToken } from './http/access-tokens';
 import { authenticate } from './http/authenticate';
 import { healthRoutes } from './http/health';
 import { bodyBytes } from './http/large-bodies';
@@ -115,10 +116,17 @@ function protectedRoutes(
   return authenticate(instance, tokens, world.limits).then(() => {
     // Who did what: reading is not recorded.
     api.addHook('onResponse', (request, reply, done) => {
-      const { method, token, routeOptions, params } = request;
+      const { method, routeOptions, params } = request;
+      // Who has no token that is known gets no further than the check of it.
+      const { token } = request as { readonly token?: AccessToken };
       if (method === 'POST')
         request.log.info(
-          { token: token.name, route: routeOptions.url, params, status: reply.statusCode },
+          {
+            token: token?.name ?? 'nobody',
+            route: routeOptions.url,
+            params,
+            status: reply.statusCode,
+          },
           'request',
         );
       done();

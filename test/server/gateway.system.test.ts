@@ -66,6 +66,20 @@ test('what is wrong with the deployment is in the log, and not in the answer', a
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
+test('the log names who asked for a change, and nobody where no token is known', async () => {
+  const url = await serve();
+  logged.splice(0);
+  const body = JSON.stringify({ agent: 'a' });
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`${url}/v1/runs`, { method: 'POST', headers, body });
+  await fetch(`${url}/v1/runs`, { method: 'POST', headers: { ...headers, authorization }, body });
+  const lines = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines).toMatchObject([
+    { msg: 'request', token: 'nobody', route: '/v1/runs', status: 401 },
+    { msg: 'request', token: 'ada', route: '/v1/runs', status: 400 },
+  ]);
+});
+
 test('a token and an address that ask too much are told when to come again', async () => {
   const url = await serve({ limits: { requestsPerMinute: 3, failuresPerMinute: 2 } });
   const ask = async (header: string) => {

@@ -136,7 +136,7 @@ it('runs edited arguments, tells the model of a rejection, and hands images and 
 
   world.emulator.script([
     reply.toolCalls([{ name: 'ask_user', input: { question: 'Which one?' } }]),
-    reply.toolCalls([{ name: 'complete_task', input: { result: 'the second' } }]),
+    reply.toolCalls([{ name: 'complete_task', input: { summary: 'the second' } }]),
   ]);
   const asking = await start(api, 'Choose.', 'asker');
   const question = await waitFor(api, asking);
