@@ -142,7 +142,11 @@ export async function givenContext(
 /** The instructions of one run. Errors: `config_invalid`; an `InfraException` of the author's as it is. */
 export async function instructionsFor(
   agent: ResolvedAgent,
-  { tenant = defaultTenant, workspace, context }: Pick<RunConfig, 'tenant' | 'workspace' | 'context'>,
+  {
+    tenant = defaultTenant,
+    workspace,
+    context,
+  }: Pick<RunConfig, 'tenant' | 'workspace' | 'context'>,
 ): Promise<string> {
   const { instructions } = agent;
   if (typeof instructions === 'string') return instructions;
