@@ -51,6 +51,11 @@ export function isDeadlineExceeded(thrown: unknown): boolean {
   );
 }
 
+/** Whether the server, or the way to it, failed: everything else that a client throws comes from what it reads. */
+export function isOfServer(thrown: unknown): boolean {
+  return grpcCodeOf(thrown) !== undefined || isNotFound(thrown);
+}
+
 /** Whether the workflow or one run of it is unknown, has ended, or is past its retention. */
 export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof WorkflowNotFoundError || grpcCodeOf(thrown) === grpcCodes.notFound;

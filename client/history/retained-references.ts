@@ -4,7 +4,7 @@ import type { LoadedDataConverter, Payload } from '@temporalio/common';
 import { decode } from '@temporalio/common/lib/internal-non-workflow';
 import { agentRunWorkflow } from '../../workflows/contract';
 import { hashesIn, valuesIn } from '../../workflows/core/context/content-references';
-import { isNotFound, unreadableHistory } from '../temporal-failure';
+import { isNotFound, isOfServer, unreadableHistory } from '../temporal-failure';
 import { historyPages } from './pages';
 
 /** References of all retained runs. */
@@ -82,6 +82,15 @@ async function takeHistory(
   }
 }
 
+/** The runs with their memos. Errors: `converter-mismatch` for one that this client cannot read. */
+async function* readable<Run>(listed: AsyncIterable<Run>): AsyncGenerator<Run> {
+  try {
+    yield* listed;
+  } catch (thrown) {
+    throw isOfServer(thrown) ? thrown : unreadableHistory('a listed run', thrown);
+  }
+}
+
 /**
  * Reads the histories of all runs that Temporal still has, of every segment, and counts the segments.
  *
@@ -93,7 +102,8 @@ export async function retainedReferences(
   const gathered: Gathered = { hashes: new Set(), runKeys: new Set(), storeIds: new Set() };
   const open = new Set<Promise<void>>();
   let segments = 0;
-  for await (const run of client.list({ query: `WorkflowType = '${agentRunWorkflow}'` })) {
+  const listed = client.list({ query: `WorkflowType = '${agentRunWorkflow}'` });
+  for await (const run of readable(listed)) {
     const { workflowId, runId } = run;
     segments += 1;
     take(gathered, JSON.stringify(run.memo ?? {}));
