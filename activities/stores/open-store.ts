@@ -1,20 +1,49 @@
 /** Opens the store that an address names. */
+import { checkedEncryption, type Encryption } from '../encryption/encryption-shape';
 import { ContentAddressedStore } from './content/content-addressed-store';
+import { requirePlain } from './sql/schema';
 import type { SqlDatabase } from './sql/sql-database';
 import { rememberPasswordOf } from '../untrusted/known-secrets';
 import type { Store } from './store';
 import { storeConfigInvalid } from './store-errors';
 import { defaultStoreLimits, type StoreLimits } from './store-limits';
 
+/** How a store is opened. */
+export interface OpenStoreOptions extends Partial<StoreLimits> {
+  /**
+   * Encrypts the content: made by `createEncryption`, with the keys of all who open this store. A new store is encrypted from its
+   * start, and no other one can be.
+   */
+  readonly encryption?: Encryption;
+}
+
 /**
  * Opens, and creates if need be, the store at `sqlite:<path>`, a plain path, or `postgres://...`.
  *
- * Errors: `config_invalid` for an address that names no store; else as `Store`.
+ * Errors: `config_invalid` for an address that names no store, for an encrypted store without its keys, and for `encryption` and a
+ * store that has content in the clear; else as `Store`.
  */
-export async function openStore(url: string, limits: Partial<StoreLimits> = {}): Promise<Store> {
+export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   rememberPasswordOf(url);
+  const { encryption, ...limits } = options;
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
-  return new ContentAddressedStore(await openDatabase(url, all), all);
+  const database = await openDatabase(url, all);
+  try {
+    if (encryption === undefined) {
+      await requirePlain(database);
+      return new ContentAddressedStore(database, all);
+    }
+    const { openEncrypted } = await import('./encrypted/encrypted-database.ts');
+    const encrypted = await openEncrypted(
+      database,
+      checkedEncryption('openStore', encryption),
+      () => openDatabase(url, all),
+    );
+    return new ContentAddressedStore(encrypted, all, encryption);
+  } catch (thrown) {
+    await database.close();
+    throw thrown;
+  }
 }
 
 async function openDatabase(url: string, limits: StoreLimits): Promise<SqlDatabase> {

@@ -4,6 +4,7 @@ import type { MediaPart } from '../../workflows/core/attachments';
 import type { Attachment } from '../../workflows/core/message';
 import type { FailoverReason } from '../../workflows/core/limits';
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
+import type { Encryption } from '../encryption/encryption-shape';
 import type { SweepOptions, SweepResult } from './content/sweep';
 import type { LiveTexts } from './live-texts';
 import type { PatternStore } from './patterns/pattern-store';
@@ -160,6 +161,8 @@ export interface Store {
   readonly id: string;
   /** For people: `sqlite:<file name>` or `postgres:<host>/<database>`, never a password. */
   readonly label: string;
+  /** What encrypts its content. @internal */
+  readonly encryption?: Encryption | undefined;
   /** What runs learn, in the same database. @internal */
   readonly patterns: PatternStore;
   /** The text of model calls in progress, for whoever watches their runs. @internal */

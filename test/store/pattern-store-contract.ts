@@ -64,14 +64,14 @@ export function describePatternStore(name: string, engine: ContractEngine): void
 
     beforeEach(async () => {
       url = await engine.newUrl();
-      store = await openStore(url);
+      store = await openStore(url, engine.options);
     });
     afterEach(() => store.close());
 
     it('records an observation once, however often it is told, and finds it in another process', async () => {
       await store.patterns.recordObservations([anObservation()]);
       await store.patterns.recordObservations([anObservation(), anObservation({ key: 'run/2_0' })]);
-      const other = await openStore(url);
+      const other = await openStore(url, engine.options);
       const found = await other.patterns.observations('default');
       await other.close();
       expect(found).toHaveLength(2);

@@ -14,7 +14,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
     let store: Store;
     beforeEach(async () => {
       url = await engine.newUrl();
-      store = await openStore(url);
+      store = await openStore(url, engine.options);
     });
     afterEach(() => store.close());
 
@@ -61,7 +61,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       expect(swept.nodes).toEqual(planned.nodes);
       expect(swept.chunks).toEqual(planned.chunks);
       expect(swept.chunks.removedBytes).toBeGreaterThan(262_143);
-      const fresh = await openStore(url);
+      const fresh = await openStore(url, engine.options);
       await expect(fresh.loadTranscript(kept)).resolves.toHaveLength(3);
       await expect(fresh.getBlob(whole)).resolves.toEqual(Buffer.from('the whole output'));
       await expect(fresh.loadTranscript(lost[1] ?? '')).rejects.toThrow(/missing/);
@@ -114,7 +114,11 @@ export function describeSweep(name: string, engine: ContractEngine): void {
 
     it('beside writers that write the same content again loses nothing that they wrote', async () => {
       const texts = Array.from({ length: 12 }, (_, index) => `text ${index}`);
-      const writers = [store, await openStore(url), await openStore(url)];
+      const writers = [
+        store,
+        await openStore(url, engine.options),
+        await openStore(url, engine.options),
+      ];
       for (let round = 0; round < 6; round += 1) {
         await age();
         const [heads] = await Promise.all([
@@ -130,7 +134,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
           ),
           ...writers.map(() => sweep()),
         ]);
-        const reader = await openStore(url);
+        const reader = await openStore(url, engine.options);
         expect(new Set(heads).size).toBe(1);
         await expect(reader.loadTranscript(heads[0] ?? '')).resolves.toHaveLength(texts.length);
         await reader.close();

@@ -4,6 +4,7 @@ import type { MediaPart } from '../../../workflows/core/attachments';
 import type { Attachment } from '../../../workflows/core/message';
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
 import { runKeyOf } from '../../../workflows/core/tools/lineage';
+import type { Encryption } from '../../encryption/encryption-shape';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { LiveTexts } from '../live-texts';
 import { putMedia } from '../../media/check-media';
@@ -61,7 +62,11 @@ export class ContentAddressedStore implements Store {
   readonly #transcripts: Transcripts;
   readonly #limits: StoreLimits;
 
-  constructor(database: SqlDatabase, limits: StoreLimits) {
+  constructor(
+    database: SqlDatabase,
+    limits: StoreLimits,
+    readonly encryption?: Encryption,
+  ) {
     this.patterns = new PatternStore(database);
     this.liveTexts = new LiveTexts(database);
     this.#database = database;

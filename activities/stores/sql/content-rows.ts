@@ -94,25 +94,25 @@ interface Written {
 export const freshMs = 20_000;
 
 const touchParentSql = `
-  UPDATE @nodes SET touched_ms = $now WHERE hash = ? AND touched_ms < $now - ${freshMs}`;
+  UPDATE @nodes SET touched_ms = $now WHERE hash = ?name AND touched_ms < $now - ${freshMs}`;
 
 const insertNodeSql = `
   INSERT INTO @nodes (hash, parent, messages)
-  SELECT CAST(? AS text), CAST(? AS text), CAST(? AS text)
-  WHERE CAST(? AS text) IS NULL OR EXISTS (SELECT 1 FROM @nodes WHERE hash = ?)
+  SELECT CAST(?name AS text), CAST(?name AS text), CAST(?sealed AS text)
+  WHERE CAST(?name AS text) IS NULL OR EXISTS (SELECT 1 FROM @nodes WHERE hash = ?name)
   ON CONFLICT (hash) DO NOTHING
   RETURNING {hash}`;
 
 const touchNodeSql = `
-  UPDATE @nodes SET touched_ms = $now WHERE hash = ?
+  UPDATE @nodes SET touched_ms = $now WHERE hash = ?name
   RETURNING {hash}, {parent}, {messages}`;
 
-const findNodeSql = 'SELECT {hash} FROM @nodes WHERE hash = ?';
+const findNodeSql = 'SELECT {hash} FROM @nodes WHERE hash = ?name';
 
 /** UNION, not UNION ALL, so that a manipulated chain that forms a ring ends, and then fails its hashes. */
 const chainSql = `
   WITH RECURSIVE chain(hash, parent) AS (
-    SELECT hash, parent FROM @nodes WHERE hash = ?
+    SELECT hash, parent FROM @nodes WHERE hash = ?name
     UNION
     SELECT nodes.hash, nodes.parent FROM @nodes AS nodes JOIN chain ON nodes.hash = chain.parent
   ), newest(hash) AS (SELECT hash FROM chain LIMIT ?)
@@ -128,7 +128,7 @@ const toolColumns = '{phase}, {intent}, {intent_sum}, {outcome}, {outcome_sum}';
 const ownToolSql = `
   INSERT INTO @tool_executions AS known
     (key_hash, owner, scheduled_ms, phase, intent, intent_sum, action)
-  VALUES (?, ?, ?, ?, ?, ?, ?)
+  VALUES (?name, ?, ?, ?, ?sealed, ?name, ?name)
   ON CONFLICT (key_hash) DO UPDATE
   SET owner = excluded.owner, scheduled_ms = excluded.scheduled_ms,
     phase = CASE
@@ -141,35 +141,36 @@ const ownToolSql = `
 const addToolSql = `
   INSERT INTO @tool_executions
     (key_hash, owner, scheduled_ms, phase, intent, intent_sum, action, source)
-  VALUES (?, ?, ?, 'begun', ?, ?, ?, ?)
+  VALUES (?name, ?, ?, 'begun', ?sealed, ?name, ?name, ?name)
   ON CONFLICT DO NOTHING`;
 
 const takeToolSql = `
   UPDATE @tool_executions SET owner = ?, scheduled_ms = ?
-  WHERE key_hash = ? AND outcome IS NULL AND scheduled_ms <= ?
+  WHERE key_hash = ?name AND outcome IS NULL AND scheduled_ms <= ?
   RETURNING ${toolColumns}`;
 
 const moveToolSql = `
   UPDATE @tool_executions SET phase = ?
-  WHERE key_hash = ? AND owner = ? AND outcome IS NULL
+  WHERE key_hash = ?name AND owner = ? AND outcome IS NULL
   RETURNING {key_hash}`;
 
-const selectToolSql = `SELECT ${toolColumns} FROM @tool_executions WHERE key_hash = ?`;
+const selectToolSql = `SELECT ${toolColumns} FROM @tool_executions WHERE key_hash = ?name`;
 
-const toolsOfActionSql = `SELECT ${toolColumns} FROM @tool_executions WHERE action = ?`;
+const toolsOfActionSql = `SELECT ${toolColumns} FROM @tool_executions WHERE action = ?name`;
 
 const finishToolSql = `
-  UPDATE @tool_executions SET outcome = ?, outcome_sum = ?
-  WHERE key_hash = ? AND outcome IS NULL
+  UPDATE @tool_executions SET outcome = ?sealed, outcome_sum = ?name
+  WHERE key_hash = ?name AND outcome IS NULL
   RETURNING ${toolColumns}`;
 
 /** Adds an empty row, which is no record, if there is none, and locks the row until the transaction ends. */
 const lockHealthSql = `
-  INSERT INTO @route_health (route_hash, record, record_sum) VALUES (?, '', '')
+  INSERT INTO @route_health (route_hash, record, record_sum) VALUES (?name, '', '')
   ON CONFLICT (route_hash) DO UPDATE SET route_hash = excluded.route_hash
   RETURNING {record}, {record_sum}`;
 
-const saveHealthSql = 'UPDATE @route_health SET record = ?, record_sum = ? WHERE route_hash = ?';
+const saveHealthSql =
+  'UPDATE @route_health SET record = ?sealed, record_sum = ?name WHERE route_hash = ?name';
 
 /**
  * The store's rows in one database.
@@ -215,12 +216,12 @@ export class ContentRows {
 
   /** Makes a blob that is there as young as one that is written now; false if it is not there. */
   touchBlob(hash: ContentHash): Promise<boolean> {
-    const sql = 'UPDATE @blobs SET touched_ms = $now WHERE hash = ? RETURNING {hash}';
+    const sql = 'UPDATE @blobs SET touched_ms = $now WHERE hash = ?name RETURNING {hash}';
     return this.database.write(async (query) => (await query(sql, [hash])).length > 0);
   }
 
   async selectManifest(hash: ContentHash): Promise<string | undefined> {
-    const [row] = await this.#select('SELECT {manifest} FROM @blobs WHERE hash = ?', [hash]);
+    const [row] = await this.#select('SELECT {manifest} FROM @blobs WHERE hash = ?name', [hash]);
     return textOf(row?.['manifest']);
   }
 
@@ -347,7 +348,7 @@ async function insertAll(
   // A statement may touch a row only once.
   const distinct = [...new Map(rows)];
   if (distinct.length === 0) return;
-  const places = distinct.map(() => '(?, ?)').join(', ');
+  const places = distinct.map(() => '(?name, ?sealed)').join(', ');
   const sql = `INSERT INTO @${table} (hash, ${column}) VALUES ${places} ${touchOnConflict}`;
   await query(sql, distinct.flat());
 }

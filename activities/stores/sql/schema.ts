@@ -1,6 +1,6 @@
 /** The tables of a store, and how a database gets them. */
-import { storeCorrupt, storeMismatch } from '../store-errors';
-import type { SqlQuery, SqlWork } from './sql-database';
+import { storeConfigInvalid, storeCorrupt, storeMismatch } from '../store-errors';
+import type { SqlDatabase, SqlQuery, SqlWork } from './sql-database';
 import { textOf } from './sql-database';
 
 /** Changes with the tables, so that a Holdfast with other tables refuses the store. */
@@ -117,4 +117,17 @@ export async function probeTables(query: SqlQuery): Promise<string | undefined> 
   );
   const [row] = await query(`SELECT {value} FROM @meta WHERE name = 'id'`);
   return textOf(row?.['value']);
+}
+
+/** Row of `meta` in an encrypted store: the ids of the keys that encrypted its own keys, newest last; JSON. */
+export const keyIdsRow = 'key_ids';
+
+/** Errors: `config_invalid` if the store is encrypted. */
+export async function requirePlain(database: SqlDatabase): Promise<void> {
+  const sql = `SELECT {value} FROM @meta WHERE name = '${keyIdsRow}'`;
+  const [row] = await database.read((query) => query(sql));
+  if (row === undefined) return;
+  throw storeConfigInvalid(
+    `Store ${database.label} is encrypted, with keys ${textOf(row['value']) ?? ''}. Open it with \`encryption\` (for commands: HOLDFAST_ENCRYPTION_KEYS).`,
+  );
 }
