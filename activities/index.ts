@@ -11,6 +11,7 @@ import { createAgentCatalog } from './definitions/agent-catalog';
 import { approversFrom } from './definitions/approvers';
 import { checkIsStore } from './definitions/checks/check-definition';
 import { guardPrograms } from './definitions/guard-programs';
+import { noteEncryption } from './encryption/encryption-shape';
 import { learning } from './learning/learning';
 import { withQueueTime } from './lifecycle/activity-lifecycle';
 import { applicationFailure, boundaryFailure } from './lifecycle/error-mapping';
@@ -86,10 +87,12 @@ export function createActivities(config: ActivitiesConfig): Activities {
     extractPatterns: absent('learning'),
     planRecovery: absent('recoveryPlanner'),
   };
-  return Object.values(features).reduce<Activities>(
+  const made = Object.values(features).reduce<Activities>(
     (all, feature) => ({ ...all, ...feature.activities?.(deps, config) }),
     activities,
   );
+  noteEncryption(made, config.store.encryption);
+  return made;
 }
 
 export type { Activities } from '../workflows/core/activities';

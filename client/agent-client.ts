@@ -16,7 +16,7 @@ import { storedContent } from './start/content';
 import type { RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
 import { continuedStart, forkStart } from './start/fork-run';
-import type { ClientStore, RunAccess } from './run-access';
+import type { ClientEncryption, ClientStore, RunAccess } from './run-access';
 import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
@@ -37,6 +37,10 @@ export interface ConnectOptions {
   readonly namespace?: string;
   readonly apiKey?: string;
   readonly tls?: ConnectionOptions['tls'];
+  /** Headers of each request. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** From `createEncryption`, with the keys of the workers. It replaces `dataConverter`. */
+  readonly encryption?: ClientEncryption;
   /** The same as the workers', where payloads are encoded. */
   readonly dataConverter?: DataConverter;
   /** Milliseconds that the server may take to answer. Default 10,000. */

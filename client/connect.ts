@@ -1,8 +1,10 @@
 /** Connects to Temporal within a bounded time, or says clearly why not. */
 import { Client, Connection } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { ConnectOptions } from './agent-client';
 import { AgentClient } from './agent-client';
 import { defined } from '../workflows/core/json';
+import { check, encryptionSchema } from './check-input';
 import { ClientError } from './client-error';
 import { dataConverterProblem } from './data-converter';
 import { largeAnswers } from './history/pages';
@@ -15,18 +17,32 @@ const defaultConnectTimeoutMs = 10_000;
 /**
  * Connects and checks the namespace.
  *
- * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `invalid-input` for a data converter that
- * is none.
+ * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `invalid-input` for a data converter or an
+ * encryption that is none.
  */
 export async function connect(options: ConnectOptions = {}): Promise<AgentClient> {
-  const { address = defaultAddress, namespace = 'default', dataConverter } = options;
+  const { address = defaultAddress, namespace = 'default' } = options;
   checkSdk((message) => new ClientError('sdk-mismatch', message));
-  const problem = dataConverterProblem(dataConverter);
-  if (problem !== undefined)
-    throw new ClientError('invalid-input', `connect: dataConverter: ${problem}.`);
+  const dataConverter = dataConverterFrom(options);
   const connection = await openConnection({ ...options, address, namespace });
   const client = new Client({ connection, namespace, ...defined({ dataConverter }) });
   return new AgentClient(client, { ...options, address });
+}
+
+function dataConverterFrom({
+  encryption,
+  dataConverter,
+}: ConnectOptions): DataConverter | undefined {
+  const problem = dataConverterProblem(dataConverter);
+  if (problem !== undefined)
+    throw new ClientError('invalid-input', `connect: dataConverter: ${problem}.`);
+  if (encryption === undefined) return dataConverter;
+  check(encryptionSchema, encryption);
+  if (dataConverter === undefined) return encryption.dataConverter;
+  throw new ClientError(
+    'invalid-input',
+    'connect: encryption is given beside dataConverter, which it replaces: give one of the two. A converter of your own can be { ...encryption.dataConverter, payloadConverterPath }.',
+  );
 }
 
 /** The connection of `connect`, for the command line. Errors: as `connect`. */
@@ -35,6 +51,7 @@ export async function openConnection({
   namespace,
   apiKey,
   tls,
+  metadata,
   connectTimeoutMs = defaultConnectTimeoutMs,
 }: ConnectOptions & { readonly address: string; readonly namespace: string }): Promise<Connection> {
   let connection: Connection | undefined;
@@ -43,7 +60,7 @@ export async function openConnection({
       address,
       connectTimeout: connectTimeoutMs,
       channelArgs: largeAnswers,
-      ...defined({ apiKey, tls }),
+      ...defined({ apiKey, tls, metadata }),
     });
     const { workflowService } = connection;
     await connection.withDeadline(Date.now() + connectTimeoutMs, () =>

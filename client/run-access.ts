@@ -1,6 +1,7 @@
 /** What every request about one run needs: the client, the run, and how errors are reported. */
 import type { KeyObject } from 'node:crypto';
 import type { WorkflowClient } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { MediaStore } from '../workflows/core/attachments';
 import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import { ClientError } from './client-error';
@@ -8,6 +9,11 @@ import { asClientError, isNotFound } from './temporal-failure';
 
 /** What a client needs of a store: `openStore` opens one. */
 export type ClientStore = LiveTextSource & MediaStore;
+
+/** What a client needs of an encryption: `createEncryption` makes one. */
+export interface ClientEncryption {
+  readonly dataConverter: DataConverter;
+}
 
 /** Access to one run. */
 export interface RunAccess {

@@ -78,7 +78,7 @@ export function unreachable(
 export function unreadableHistory(runId: string, thrown: unknown): ClientError {
   return new ClientError(
     'converter-mismatch',
-    `The history of "${runId}" cannot be read here: ${reasonOf(thrown)}. Give connect() the dataConverter of its workers (for commands: HOLDFAST_DATA_CONVERTER).`,
+    `The history of "${runId}" cannot be read here: ${reasonOf(thrown)}. Give connect() the encryption or dataConverter of its workers (for commands: HOLDFAST_ENCRYPTION_KEYS or HOLDFAST_DATA_CONVERTER).`,
     { cause: thrown },
   );
 }

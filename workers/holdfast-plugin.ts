@@ -1,11 +1,18 @@
 /** Adds Holdfast to a Temporal worker that a user has already. */
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
+import { encryptionProblem, type Encryption } from '../activities/encryption/encryption-shape';
 import { checkSdk } from '../client/sdk-check';
 import type { Activities } from '../workflows/core/activities';
+import { defined } from '../workflows/core/json';
 import { prebuiltBundlePath } from './prebuilt-bundle';
 import { SetupError } from './setup-error';
 import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './workflow-bundle';
+
+interface PluginOptions {
+  readonly activities: Activities;
+  readonly encryption?: Encryption;
+}
 
 /**
  * A plugin for `Worker.create({ plugins: [new HoldfastPlugin({ activities })] })`, `Worker.runReplayHistory` and
@@ -19,21 +26,39 @@ import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './w
  * Errors: `SetupError` if the worker has an activity of the same name, or another copy or version of Temporal's SDK.
  */
 export class HoldfastPlugin extends SimplePlugin {
-  /** `activities` are made by `createActivities`. */
-  constructor({ activities: added }: { readonly activities: Activities }) {
-    super({ name: 'holdfast', activities: (existing) => merged(existing, added) });
+  readonly #given: PluginOptions;
+
+  /** `activities` are made by `createActivities`; `encryption` is the one of their store, and that of the clients. */
+  constructor(given: PluginOptions) {
+    super({ name: 'holdfast', activities: (existing) => merged(existing, given.activities) });
+    this.#given = given;
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    return super.configureWorker({ ...workflowCodeLimit, ...this.withWorkflows(options) });
+    const encrypted = this.withEncryption(options);
+    return super.configureWorker({ ...workflowCodeLimit, ...this.withWorkflows(encrypted) });
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
-    return super.configureReplayWorker(this.withWorkflows(options));
+    return super.configureReplayWorker(this.withWorkflows(this.withEncryption(options)));
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
-    return withUserWorkflows(options, options.workflowsPath);
+    const { failureConverterPath } = this.#given.encryption?.dataConverter ?? {};
+    return withUserWorkflows(
+      { ...options, ...defined({ failureConverterPath }) },
+      options.workflowsPath,
+    );
+  }
+
+  private withEncryption<T extends WorkerOptions | ReplayWorkerOptions>(options: T): T {
+    const { activities, encryption } = this.#given;
+    const { dataConverter } = options;
+    const problem = encryptionProblem(activities, { encryption, dataConverter });
+    if (problem !== undefined) throw new SetupError(`HoldfastPlugin: encryption: ${problem}.`);
+    return encryption === undefined
+      ? options
+      : { ...options, dataConverter: encryption.dataConverter };
   }
 
   /** Holdfast's workflows where there are none: from the package, unless something else has a say in how they are bundled. */

@@ -8,6 +8,7 @@ import { statusMarkdown } from './core/view/markdown';
 import { pendingItems } from './core/view/pending';
 import { statusView } from './core/view/status';
 import { shortened } from './core/shortened';
+import { encodesFailures } from './message-payload';
 
 const keys = {
   agent: defineSearchAttributeKey(searchAttributes.agent, SearchAttributeType.KEYWORD),
@@ -50,6 +51,8 @@ function isRegistered(): boolean {
 export function createRunVisibility(): (state: RunState) => void {
   const registered = isRegistered();
   const { workflowId } = workflowInfo();
+  // Search attributes are never encrypted. How often they are written stays the same, as a replay may have other keys.
+  const hidesContent = encodesFailures();
   let shown = '';
   return (state) => {
     const view = statusView(state);
@@ -63,7 +66,7 @@ export function createRunVisibility(): (state: RunState) => void {
     upsertSearchAttributes([
       { key: keys.status, value: view.status },
       { key: keys.provider, value: provider === '' ? null : provider },
-      { key: keys.reason, value: reason === '' ? null : reason },
+      { key: keys.reason, value: reason === '' || hidesContent ? null : reason },
       { key: keys.iteration, value: view.iteration },
     ]);
   };

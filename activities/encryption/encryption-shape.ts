@@ -14,6 +14,38 @@ export interface Encryption {
   readonly key: (keyId: string) => Promise<Buffer>;
 }
 
+/** The encryption of the store that activities use. */
+const ofActivities = new WeakMap<object, Encryption | undefined>();
+
+/** Notes it, for whoever makes a worker of them. */
+export function noteEncryption(activities: object, encryption: Encryption | undefined): void {
+  ofActivities.set(activities, encryption);
+}
+
+/**
+ * What is wrong with a worker that has these activities; undefined if nothing is. Nobody knows where the activities are not what
+ * `createActivities` returned.
+ */
+export function encryptionProblem(
+  activities: object,
+  {
+    encryption,
+    dataConverter,
+  }: { readonly encryption?: unknown; readonly dataConverter?: unknown },
+): string | undefined {
+  if (encryption !== undefined && dataConverter !== undefined)
+    return 'is given beside dataConverter, which it replaces: give one of the two. A converter of your own can be { ...encryption.dataConverter, payloadConverterPath }';
+  if (!ofActivities.has(activities)) return undefined;
+  const stored = ofActivities.get(activities);
+  if (encryption !== undefined && stored !== encryption)
+    return stored === undefined
+      ? 'is given, but the store of the activities is not encrypted: open it with openStore(url, { encryption })'
+      : 'is another one than that of the store of the activities: give both the same';
+  if (stored !== undefined && encryption === undefined && dataConverter === undefined)
+    return 'is missing, but the store of the activities is encrypted: give the same encryption here, or history would be readable';
+  return undefined;
+}
+
 /** Errors: `UserError` for what `createEncryption` has not made. */
 export function checkedEncryption(where: string, given: Encryption): Encryption {
   const { keyId, dataConverter, key } = (given as Partial<Encryption> | null) ?? {};

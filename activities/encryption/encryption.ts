@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { checkOptions } from '../lifecycle/check-options';
+import { rememberSecret } from '../untrusted/known-secrets';
 import type { Encryption } from './encryption-shape';
-import { EncryptionKeyError, keyFromText, KeyRing, type KeyResolver } from './key-ring';
+import { EncryptionKeyError, keyBytes, keyFromText, KeyRing, type KeyResolver } from './key-ring';
 import { payloadCodec } from './payload-codec';
 
 /** The keys of `createEncryption`. */
@@ -21,28 +22,31 @@ export interface EncryptionOptions {
 }
 
 /** Ids of keys: they stand in payloads, in the store, and in environment variables. */
-export const keyIdShape = z
+const keyIdShape = z
   .string({ error: 'give a text' })
   .regex(/^[^\s,]{1,200}$/, 'give 1 to 200 characters without spaces and commas');
 
-const keyShape = z.custom<string | Uint8Array>(
-  (value) =>
-    (typeof value === 'string' ? keyFromText(value) : (value as Uint8Array | null)?.length) !==
-      undefined &&
-    (typeof value === 'string' || (value instanceof Uint8Array && value.length === 32)),
-  'is no key: give 32 bytes, or their base64 or hexadecimal digits (`openssl rand -base64 32` makes one)',
-);
+/** What is wrong with the keys; undefined if nothing is. */
+function keysProblem(keys: unknown): string | undefined {
+  if (typeof keys === 'function') return undefined;
+  if (typeof keys !== 'object' || keys === null)
+    return 'give an object of keys by id, or a function from a key id to 32 bytes';
+  for (const [id, key] of Object.entries(keys) as [string, unknown][]) {
+    if (!keyIdShape.safeParse(id).success)
+      return `${JSON.stringify(id)} is no id: give 1 to 200 characters without spaces and commas`;
+    const bytes = typeof key === 'string' ? keyFromText(key) : key;
+    if (!(bytes instanceof Uint8Array && bytes.length === keyBytes))
+      return `"${id}" is no key: give 32 bytes, or their base64 or hexadecimal digits (\`openssl rand -base64 32\` makes one)`;
+  }
+  return undefined;
+}
 
 const optionsShape = z
   .strictObject({
     keyId: keyIdShape,
-    keys: z.union(
-      [
-        z.record(keyIdShape, keyShape),
-        z.custom<KeyResolver>((value) => typeof value === 'function'),
-      ],
-      { error: 'give an object of keys by id, or a function from a key id to 32 bytes' },
-    ),
+    keys: z.custom<EncryptionOptions['keys']>((keys) => keysProblem(keys) === undefined, {
+      error: ({ input }) => keysProblem(input),
+    }),
   })
   .superRefine(({ keyId, keys }, context) => {
     if (typeof keys === 'function' || Object.hasOwn(keys, keyId)) return;
@@ -53,10 +57,11 @@ const optionsShape = z
 function resolverOf(keys: EncryptionOptions['keys']): KeyResolver {
   if (typeof keys === 'function') return keys;
   const byId = new Map(
-    Object.entries(keys).map(([id, key]) => [
-      id,
-      typeof key === 'string' ? keyFromText(key) : Buffer.from(key),
-    ]),
+    Object.entries(keys).map(([id, key]) => {
+      if (typeof key !== 'string') return [id, Buffer.from(key)];
+      rememberSecret(key);
+      return [id, keyFromText(key)];
+    }),
   );
   return (keyId) => {
     const key = byId.get(keyId);

@@ -11,6 +11,7 @@ import { SetupError } from '../setup-error';
 import { createWorker } from '../worker';
 import { connectWorker } from '../worker-connection';
 import type { CreateWorkerOptions } from '../worker-options';
+import type { Surroundings } from './command-context';
 import { openEnvironmentStore } from './environment-store';
 import type { WorkerOffer } from './local-agents';
 import type { ReachedServer } from './reach-temporal';
@@ -33,6 +34,7 @@ export async function createLocalWorker(
   environment: Environment,
   offer: WorkerOffer,
   reach: () => Promise<ReachedServer>,
+  variables: Surroundings['variables'],
   options: Pick<
     CreateWorkerOptions,
     'taskQueue' | 'shutdownGraceMs' | 'workerDeploymentOptions'
@@ -46,7 +48,7 @@ export async function createLocalWorker(
   protectPath(stateDirectory);
   protectPath(cacheDirectory);
   installRuntime(environment.logLevel);
-  const store = await openEnvironmentStore(environment);
+  const store = await openEnvironmentStore(environment, variables);
   try {
     const activities = createActivities({
       store,
