@@ -120,6 +120,34 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         await failureOf(openStore(url, engine.options), 'store_corrupt');
       });
 
+      it('is brought up to date from the first version, once for all who open it', async () => {
+        const { store, url } = await fresh();
+        const head = await store.appendNode(undefined, says('kept'));
+        await store.patterns.keepKnowledge('digest', '"known"');
+        const [meta, health, knowledge] = ['meta', 'route_health', 'tool_knowledge'].map((name) =>
+          engine.table(name),
+        );
+        for (const sql of [
+          `DROP TABLE ${engine.table('tenant_spend')}`,
+          `ALTER TABLE ${String(health)} DROP COLUMN touched_ms`,
+          `ALTER TABLE ${String(knowledge)} DROP COLUMN touched_ms`,
+          `UPDATE ${String(meta)} SET value = '8' WHERE name = 'schema_version'`,
+        ])
+          await engine.execute(url, sql);
+        const stores = await Promise.all(Array.from({ length: 4 }, () => open(url)));
+        for (const upgraded of stores) {
+          expect(upgraded.id).toBe(store.id);
+          expect(await upgraded.loadTranscript(head)).toEqual(says('kept'));
+          expect(await upgraded.patterns.knowledge('digest')).toBe('"known"');
+          await upgraded.check();
+        }
+        const old = `UPDATE ${String(meta)} SET value = '7' WHERE name = 'schema_version'`;
+        await engine.execute(url, old);
+        expect(await failureOf(openStore(url, engine.options), 'store_mismatch')).toMatch(
+          /schema version 7, .* versions 8 to 9.*before the first release/,
+        );
+      });
+
       it('says that it was closed, and lets itself be closed twice', async () => {
         const { store } = await fresh();
         await store.close();

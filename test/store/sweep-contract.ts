@@ -41,6 +41,33 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       return heads;
     }
 
+    it('removes health and knowledge that nobody has used for a month, and keeps what was used since', async () => {
+      const success = { startedAtMs: 1, atMs: 2 };
+      for (const route of ['old/1', 'used/1']) await store.reportSuccess({ ...success, route });
+      for (const digest of ['old', 'used']) await store.patterns.keepKnowledge(digest, '1');
+      for (const table of ['route_health', 'tool_knowledge'])
+        await engine.execute(url, `UPDATE ${engine.table(table)} SET touched_ms = 1000`);
+      await store.reportSuccess({ startedAtMs: 20_000, atMs: 20_001, route: 'used/1' });
+      expect(await store.patterns.knowledge('used')).toBe('1');
+      expect((await sweep({ dryRun: true })).others).toBe(0);
+      expect((await sweep()).others).toBe(2);
+      expect((await store.listHealth()).map(({ route }) => route)).toEqual(['used/1']);
+      expect(await store.patterns.knowledge('old')).toBeUndefined();
+      expect(await store.patterns.knowledge('used')).toBe('1');
+      expect((await sweep()).others).toBe(0);
+    });
+
+    it('reads more rows than a page has', async () => {
+      for (let n = 0; n < 520; n += 1)
+        await store.beginTool({ key: `w/r/${n}`, tool: 't', inputDigest: 'd', startedAtMs: 1 });
+      const kept = await store.putBlob('named by a tool record');
+      await store.beginTool({ key: 'w/kept/1', tool: 't', inputDigest: kept, startedAtMs: 1 });
+      await age();
+      const swept = await sweep({ runKeys: new Set(['w/kept']) });
+      expect(swept.toolRecords).toMatchObject({ removed: 520, kept: 1 });
+      expect(await store.hasBlob(kept)).toBe(true);
+    });
+
     it('removes what nothing reaches, and keeps what a root reaches through nodes and blobs', async () => {
       const whole = await store.putBlob('the whole output');
       const result = await store.putBlob(

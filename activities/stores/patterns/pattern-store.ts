@@ -40,6 +40,10 @@ const savePatternSql = `
   UPDATE @patterns SET tenant = ?, cluster = ?name, record = ?sealed, record_sum = ?name
   WHERE id = ?name`;
 
+const touchKnowledgeSql = `
+  UPDATE @tool_knowledge SET touched_ms = $now
+  WHERE digest = ?name AND touched_ms < $now - 86400000`;
+
 /** The kind of error that a pattern is for. */
 type ErrorKind = Pick<Pattern, 'tool' | 'errorFingerprint'>;
 
@@ -127,12 +131,16 @@ export class PatternStore {
   async knowledge(digest: string): Promise<string | undefined> {
     const sql = 'SELECT {record}, {record_sum} FROM @tool_knowledge WHERE digest = ?name';
     const [row] = (await this.select(sql, [digest])).map(recordRowOf);
-    return row && contentHash(row.record) === row.recordSum ? row.record : undefined;
+    if (row === undefined) return undefined;
+    // Once a day, so that what is in use is not swept.
+    await this.database.write((query) => query(touchKnowledgeSql, [digest]));
+    return contentHash(row.record) === row.recordSum ? row.record : undefined;
   }
 
   /** Keeps it; the first one stays. */
   async keepKnowledge(digest: string, json: string): Promise<void> {
-    const sql = `INSERT INTO @tool_knowledge (digest, record, record_sum) VALUES (?name, ?sealed, ?name)
+    const sql = `INSERT INTO @tool_knowledge (digest, record, record_sum, touched_ms)
+                 VALUES (?name, ?sealed, ?name, $now)
                  ON CONFLICT (digest) DO NOTHING`;
     await this.database.write((query) => query(sql, [digest, json, contentHash(json)]));
   }

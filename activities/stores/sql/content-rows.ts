@@ -170,7 +170,7 @@ const lockHealthSql = `
   RETURNING {record}, {record_sum}`;
 
 const saveHealthSql =
-  'UPDATE @route_health SET record = ?sealed, record_sum = ?name WHERE route_hash = ?name';
+  'UPDATE @route_health SET record = ?sealed, record_sum = ?name, touched_ms = $now WHERE route_hash = ?name';
 
 /**
  * The store's rows in one database.

@@ -30,6 +30,13 @@ const columns: Readonly<Record<SweptTable | 'nodes', readonly [string, string[],
   tool_executions: ['key_hash', ['intent', 'outcome'], `intent || coalesce(outcome, '')`],
 };
 
+/** Tables whose rows are found by what they are about, and made again when they are missing, with their keys. */
+const unnamedTables = [
+  ['route_health', 'route_hash'],
+  ['tool_knowledge', 'digest'],
+  ['tenant_spend', 'call_hash'],
+] as const;
+
 /**
  * One database during a sweep.
  *
@@ -90,6 +97,16 @@ export class GarbageRows {
         );
       return removable;
     });
+  }
+
+  /** Deletes rows that no other row names, and that were last used before; returns how many. */
+  async deleteUnused(beforeMs: number): Promise<number> {
+    let count = 0;
+    for (const [table, key] of unnamedTables) {
+      const sql = `DELETE FROM @${table} WHERE touched_ms < ? RETURNING {${key} AS hash}`;
+      count += (await this.database.write((query) => query(sql, [beforeMs]))).length;
+    }
+    return count;
   }
 
   /** Deletes rows that were last touched before `beforeMs`; returns the deleted ones. */

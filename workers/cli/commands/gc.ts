@@ -62,5 +62,6 @@ function textOf(
     line('blobs', result.blobs),
     line('chunks of blobs', result.chunks),
     line('tool records', result.toolRecords),
+    `unused for a month ${dryRun === true ? 'not counted' : `removed ${String(result.others).padStart(7)}`}`,
   ].join('\n');
 }
