@@ -128,7 +128,6 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
           engine.table(name),
         );
         for (const sql of [
-          `DROP TABLE ${engine.table('tenant_spend')}`,
           `ALTER TABLE ${String(health)} DROP COLUMN touched_ms`,
           `ALTER TABLE ${String(knowledge)} DROP COLUMN touched_ms`,
           `UPDATE ${String(meta)} SET value = '8' WHERE name = 'schema_version'`,

@@ -10,10 +10,9 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { msToTs } from '@temporalio/common/lib/time';
 import type { Worker } from '@temporalio/worker';
 import { z } from 'zod';
-import { createActivities, defineTool } from '../../activities/index';
+import { createActivities, createEncryption, defineTool } from '../../activities/index';
 import { AgentClient } from '../../client/agent-client';
 import type { ClientError } from '../../client/client-error';
-import { encryptedBy } from '../../examples/encrypted-payloads';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import { collectGarbage } from '../../workers/cli/commands/gc';
@@ -26,7 +25,7 @@ import { temporaryStore } from '../support/temporary-store';
 
 const key = 'a1'.repeat(32);
 const dataConverter: DataConverter = {
-  ...encryptedBy(key),
+  ...createEncryption({ keyId: 'one', keys: { one: key } }).dataConverter,
   payloadConverterPath: path.resolve('test/workers/fixtures/tagging-converter.cjs'),
 };
 
@@ -267,9 +266,9 @@ test('commands read with the file that HOLDFAST_DATA_CONVERTER names, which find
   const converter = path.join(folder, 'converter.cjs');
   await writeFile(
     converter,
-    `const { encryptedBy } = require(${JSON.stringify(path.resolve('dist/examples/encrypted-payloads.js'))});
+    `const { createEncryption } = require(${JSON.stringify(path.resolve('dist/index.js'))});
 exports.dataConverter = {
-  ...encryptedBy(process.env.PAYLOAD_KEY),
+  ...createEncryption({ keyId: 'one', keys: { one: process.env.PAYLOAD_KEY } }).dataConverter,
   payloadConverterPath: ${JSON.stringify(path.resolve('test/workers/fixtures/tagging-converter.cjs'))},
 };`,
   );
@@ -283,7 +282,9 @@ exports.dataConverter = {
 
   const without = await holdfast(['show', runId], {});
   expect(without.code).toBe(2);
-  expect(without.out).toContain('(for commands: HOLDFAST_DATA_CONVERTER)');
+  expect(without.out).toContain(
+    '(for commands: HOLDFAST_ENCRYPTION_KEYS or HOLDFAST_DATA_CONVERTER)',
+  );
   const wrong = await holdfast(['show', runId], { ...variables, PAYLOAD_KEY: 'b2'.repeat(32) });
   expect(wrong.code).toBe(2);
   expect(wrong.out).toContain(`The history of "${runId}" cannot be read here`);

@@ -32,7 +32,7 @@ export interface SweepResult {
   readonly blobs: SweptKind;
   readonly chunks: SweptKind;
   readonly toolRecords: SweptKind;
-  /** Rows of routes' health, of knowledge of tools, and of days' spend that nobody has used for a month; none in a dry run. */
+  /** Rows of routes' health and of knowledge of tools that nobody has used for a month; none in a dry run. */
   readonly others: number;
 }
 

@@ -34,7 +34,6 @@ const columns: Readonly<Record<SweptTable | 'nodes', readonly [string, string[],
 const unnamedTables = [
   ['route_health', 'route_hash'],
   ['tool_knowledge', 'digest'],
-  ['tenant_spend', 'call_hash'],
 ] as const;
 
 /**

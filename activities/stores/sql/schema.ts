@@ -68,15 +68,6 @@ const migrations: readonly (readonly string[])[] = [
     'UPDATE @route_health SET touched_ms = $now',
     'ALTER TABLE @tool_knowledge ADD COLUMN touched_ms bigint NOT NULL DEFAULT 0',
     'UPDATE @tool_knowledge SET touched_ms = $now',
-    `CREATE TABLE @tenant_spend (
-       call_hash $key PRIMARY KEY,
-       tenant $key NOT NULL,
-       day $key NOT NULL,
-       micro_usd bigint NOT NULL,
-       tokens bigint NOT NULL,
-       ${touched}
-     )`,
-    'CREATE INDEX spend_by_day ON @tenant_spend (tenant, day)',
   ],
 ];
 
