@@ -90,29 +90,39 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const end = (status: number, body: object): void => {
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
-  };
   allowOrigin(request, response, origins);
-  if (request.method === 'OPTIONS') return void response.writeHead(204).end();
+  if (request.method === 'OPTIONS') {
+    response.writeHead(204).end();
+    return;
+  }
+  const [status, body] = await answerTo(codecs, token, request);
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** Status and body of the answer. */
+async function answerTo(
+  codecs: readonly PayloadCodec[],
+  token: string,
+  request: IncomingMessage,
+): Promise<readonly [number, object]> {
   const path = (request.url ?? '').split('?')[0] ?? '';
   const way = Object.hasOwn(ways, path) ? ways[path as keyof typeof ways] : undefined;
-  if (way === undefined) return end(404, { message: 'Use POST /encode or POST /decode.' });
-  if (request.method !== 'POST') return end(405, { message: `Use POST ${path}.` });
+  if (way === undefined) return [404, { message: 'Use POST /encode or POST /decode.' }];
+  if (request.method !== 'POST') return [405, { message: `Use POST ${path}.` }];
   const given = request.headers.authorization ?? '';
   if (!timingSafeEqual(digest(given), digest(`Bearer ${token}`)))
-    return end(401, { message: 'Send the header "Authorization: Bearer <token>".' });
+    return [401, { message: 'Send the header "Authorization: Bearer <token>".' }];
   const body = await bodyOf(request);
   if (body === undefined)
-    return end(413, { message: `The request has more than ${maxRequestBytes} bytes.` });
+    return [413, { message: `The request has more than ${maxRequestBytes} bytes.` }];
   const parsed = wireBody.safeParse(jsonOf(body));
   if (!parsed.success)
-    return end(400, { message: 'The body must be {"payloads": [{"metadata", "data"}]}.' });
+    return [400, { message: 'The body must be {"payloads": [{"metadata", "data"}]}.' }];
   try {
     const payloads = await converted(codecs, way, parsed.data.payloads.map(fromWire));
-    end(200, { payloads: payloads.map(toWire) });
+    return [200, { payloads: payloads.map(toWire) }];
   } catch (thrown) {
-    end(400, { message: reasonOf(thrown) });
+    return [400, { message: reasonOf(thrown) }];
   }
 }
 

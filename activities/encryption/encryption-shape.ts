@@ -47,10 +47,10 @@ export function encryptionProblem(
 }
 
 /** Errors: `UserError` for what `createEncryption` has not made. */
-export function checkedEncryption(where: string, given: Encryption): Encryption {
-  const { keyId, dataConverter, key } = (given as Partial<Encryption> | null) ?? {};
+export function checkedEncryption(where: string, given: unknown): Encryption {
+  const { keyId, dataConverter, key } = (given ?? {}) as Partial<Encryption>;
   if (typeof keyId === 'string' && typeof dataConverter === 'object' && typeof key === 'function')
-    return given;
+    return given as Encryption;
   throw new UserError(
     `${where}: encryption is ${given === null ? 'null' : typeof given}: give what createEncryption({ keyId, keys }) returns.`,
   );

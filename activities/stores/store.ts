@@ -5,6 +5,7 @@ import type { Attachment } from '../../workflows/core/message';
 import type { FailoverReason } from '../../workflows/core/limits';
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
 import type { Encryption } from '../encryption/encryption-shape';
+import type { EraseOptions, EraseResult } from './content/erase';
 import type { SweepOptions, SweepResult } from './content/sweep';
 import type { LiveTexts } from './live-texts';
 import type { PatternStore } from './patterns/pattern-store';
@@ -215,6 +216,8 @@ export interface Store {
   toolsOf(action: ToolAction): Promise<readonly RecordedTool[]>;
   /** Removes what neither the roots nor recent content reaches; safe while workers run (`content/sweep.ts`). @internal */
   sweep(options: SweepOptions): Promise<SweepResult>;
+  /** Removes at once what only some runs have named (`content/erase.ts`). @internal */
+  erase(options: EraseOptions): Promise<EraseResult>;
   /** Milliseconds since the epoch by the database's own clock, which all workers share. @internal */
   now(): Promise<number>;
   /** Rejects with `store_unavailable` if the store cannot be written. */

@@ -80,7 +80,7 @@ describe('wrong uses', () => {
   });
 });
 
-it('the first key of the environment encrypts, and the others decrypt', async () => {
+it('the first key of the environment encrypts, and the others decrypt', () => {
   const { encryptionKeys } = readEnvironment({
     HOLDFAST_ENCRYPTION_KEYS: `arn:aws:kms:key/2:${two}, one:${one}`,
   });

@@ -167,6 +167,19 @@ export function describePatternStore(name: string, engine: ContractEngine): void
       expect(await store.patterns.observations('default')).toEqual([]);
     });
 
+    it('erases what one tenant has learned, and nothing of another one', async () => {
+      for (const tenant of ['acme', 'other']) {
+        await store.patterns.updatePattern(tenant, () => aPattern({ id: tenant, tenant }));
+        await store.patterns.recordObservations([anObservation({ tenant })]);
+      }
+      expect(await store.patterns.erase('acme', true)).toBe(2);
+      expect(await store.patterns.tenants()).toEqual(['acme', 'other']);
+      expect(await store.patterns.erase('acme', false)).toBe(2);
+      expect(await store.patterns.tenants()).toEqual(['other']);
+      expect((await store.patterns.patterns()).map(({ id }) => id)).toEqual(['other']);
+      expect(await store.patterns.erase('acme', false)).toBe(0);
+    });
+
     it("keeps the first knowledge of a tools' definition", async () => {
       expect(await store.patterns.knowledge('digest')).toBeUndefined();
       await store.patterns.keepKnowledge('digest', '{"first":true}');

@@ -57,6 +57,53 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       expect((await sweep()).others).toBe(0);
     });
 
+    it('of some runs alone removes what only they have, however young, and nothing twice', async () => {
+      const shared = await store.putBlob('shared by both');
+      const own = await store.putBlob(Buffer.alloc(600_000, 7));
+      const trunk = await chain(undefined, 'goal', `see ${shared}`);
+      const [erased = ''] = await chain(trunk[1], `see ${own}`);
+      const [other = ''] = await chain(trunk[1], 'of the other run');
+      // Of a run whose history does not name it yet.
+      const [unnamed = ''] = await chain(other, 'just written');
+      for (const key of ['gone/r/1', 'other/r/1'])
+        await store.beginTool({ key, tool: 't', inputDigest: 'd', startedAtMs: 1 });
+      const named = (hash: string, runKey: string) => ({
+        hashes: new Set([hash]),
+        runKeys: new Set([runKey]),
+      });
+      const options = {
+        erased: named(erased, 'gone/r'),
+        others: named(other, 'other/r'),
+        nowMs: Date.now() + 1_000,
+      };
+      const planned = await store.erase({ ...options, dryRun: true });
+      expect(planned).toMatchObject({
+        nodes: { removed: 1, kept: 4 },
+        blobs: { removed: 1, kept: 1 },
+        toolRecords: { removed: 1, kept: 1 },
+        shared: 3,
+      });
+      expect(planned.chunks.removed).toBeGreaterThan(0);
+      expect(await store.erase({ ...options, nowMs: 1_000, dryRun: false })).toMatchObject({
+        nodes: { removed: 0 },
+        blobs: { removed: 0 },
+        toolRecords: { removed: 0 },
+      });
+      expect(await store.erase({ ...options, dryRun: false })).toEqual(planned);
+      const fresh = await openStore(url, engine.options);
+      await expect(fresh.loadTranscript(erased)).rejects.toThrow(/is missing/);
+      expect(await fresh.hasBlob(own)).toBe(false);
+      expect((await fresh.getBlob(shared)).toString()).toBe('shared by both');
+      expect(await fresh.loadTranscript(unnamed)).toHaveLength(4);
+      expect(await fresh.getTool('gone/r/1')).toEqual({ type: 'none' });
+      expect(await fresh.getTool('other/r/1')).toMatchObject({ type: 'begun' });
+      await fresh.close();
+      expect(await store.erase({ ...options, dryRun: false })).toMatchObject({
+        nodes: { removed: 0 },
+        toolRecords: { removed: 0 },
+      });
+    });
+
     it('reads more rows than a page has', async () => {
       for (let n = 0; n < 520; n += 1)
         await store.beginTool({ key: `w/r/${n}`, tool: 't', inputDigest: 'd', startedAtMs: 1 });

@@ -238,10 +238,7 @@ namespace = "x"
       /ENOENT/,
     ],
   ])('refuses %s, with the remedy', async (_, variables, reason) => {
-    const refused = serverOf({ TEMPORAL_CONFIG_FILE: file, ...variables } as Record<
-      string,
-      string
-    >);
+    const refused = serverOf({ TEMPORAL_CONFIG_FILE: file, ...variables });
     await expect(refused).rejects.toThrow(reason);
     await expect(refused).rejects.toThrow(/Correct TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE/);
   });

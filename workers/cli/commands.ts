@@ -356,6 +356,16 @@ const keeping: readonly CommandSpec[] = [
     action: async () => (await import('./commands/gc.ts')).gc,
   },
   {
+    name: 'erase',
+    about: 'remove the ended runs of a tenant or a thread, with what only they have in the store',
+    options: [
+      option('--tenant <name>', 'every run of this tenant, and what its runs have learned'),
+      option('--thread <id>', 'the runs <id>:1, <id>:2 and so on, with their subagents'),
+      option('--dry-run', 'only print what would be removed'),
+    ],
+    action: async () => (await import('./commands/erase.ts')).erase,
+  },
+  {
     name: 'codec-server',
     about: "decrypt payloads for Temporal's Web UI and command line, until it is ended",
     options: [

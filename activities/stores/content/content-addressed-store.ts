@@ -40,6 +40,7 @@ import {
   initialHealth,
   withoutProbeOf,
 } from './health-record';
+import { erase, type EraseOptions, type EraseResult } from './erase';
 import type { SweepOptions, SweepResult } from './sweep';
 import { byStart, parseIntent, toolRecord } from './tool-records';
 import { sweep } from './sweep';
@@ -221,16 +222,22 @@ export class ContentAddressedStore implements Store {
 
   async sweep(options: SweepOptions): Promise<SweepResult> {
     if (!options.dryRun) await this.liveTexts.prune();
-    const read = async (hash: ContentHash): Promise<string> => {
-      try {
-        return (await this.getBlob(hash)).toString('utf8');
-      } catch (thrown) {
-        // A damaged blob names nothing; the sweep continues.
-        if (thrown instanceof InfraException && thrown.failure.code === 'store_corrupt') return '';
-        throw thrown;
-      }
-    };
-    return sweep(new GarbageRows(this.#database), read, options);
+    return sweep(new GarbageRows(this.#database), (hash) => this.#textOf(hash), options);
+  }
+
+  async erase(options: EraseOptions): Promise<EraseResult> {
+    if (!options.dryRun) await this.liveTexts.prune();
+    return erase(new GarbageRows(this.#database), (hash) => this.#textOf(hash), options);
+  }
+
+  async #textOf(hash: ContentHash): Promise<string> {
+    try {
+      return (await this.getBlob(hash)).toString('utf8');
+    } catch (thrown) {
+      // A damaged blob names nothing; the sweep continues.
+      if (thrown instanceof InfraException && thrown.failure.code === 'store_corrupt') return '';
+      throw thrown;
+    }
   }
 
   now(): Promise<number> {

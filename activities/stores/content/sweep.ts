@@ -59,7 +59,7 @@ async function* pagesOf(
 }
 
 /** Nodes or blobs, whose texts are a name or a list of names. */
-async function all(rows: GarbageRows, table: 'nodes' | 'blobs'): Promise<Rows> {
+export async function allRows(rows: GarbageRows, table: 'nodes' | 'blobs'): Promise<Rows> {
   const found = new Map<ContentHash, AgedRow>();
   for await (const page of pagesOf(rows, table)) for (const row of page) found.set(row.hash, row);
   return found;
@@ -71,7 +71,7 @@ function* inPages<Item>(items: readonly Item[]): Generator<readonly Item[]> {
 }
 
 /** Keys of a tool record's runs: its own, those that lead to it, and that of its source, from their idempotency keys. */
-function runKeysOf(record: string): readonly string[] {
+export function runKeysOf(record: string): readonly string[] {
   return valuesIn(record, 'key|source').map(runKeyOf);
 }
 
@@ -84,7 +84,7 @@ interface Contents {
 export type ReadBlob = (hash: ContentHash) => Promise<string>;
 
 /** Finds what is reached. */
-class Marking {
+export class Marking {
   readonly reached = new Set<ContentHash>();
   #open: string[] = [];
 
@@ -123,7 +123,7 @@ class Marking {
 }
 
 /** Hashes of nodes in an order in which each comes before its parent. */
-function childrenFirst(nodes: readonly AgedRow[]): readonly ContentHash[] {
+export function childrenFirst(nodes: readonly AgedRow[]): readonly ContentHash[] {
   const parents = new Map(nodes.map(({ hash, text: parent }) => [hash, parent ?? '']));
   const children = new Map<ContentHash, number>();
   for (const parent of parents.values()) children.set(parent, (children.get(parent) ?? 0) + 1);
@@ -139,7 +139,8 @@ function childrenFirst(nodes: readonly AgedRow[]): readonly ContentHash[] {
   return order;
 }
 
-function tally(rows: Rows, removed: readonly ContentHash[]): SweptKind {
+/** Counts a table's rows, given those that were removed. */
+export function tally(rows: Rows, removed: readonly ContentHash[]): SweptKind {
   return {
     removed: removed.length,
     removedBytes: removed.reduce((bytes, hash) => bytes + (rows.get(hash)?.bytes ?? 0), 0),
@@ -148,7 +149,7 @@ function tally(rows: Rows, removed: readonly ContentHash[]): SweptKind {
 }
 
 /** Removes the rows of a table that `isLost`, page by page; `kept` is given each page of the others. */
-async function sweepPages(
+export async function sweepPages(
   rows: GarbageRows,
   table: 'tool_executions' | 'chunks',
   beforeMs: number,
@@ -190,7 +191,10 @@ export async function sweep(
 ): Promise<SweepResult> {
   const { dryRun, nowMs, graceMs, roots, runKeys } = options;
   const beforeMs = nowMs - graceMs;
-  const contents: Contents = { nodes: await all(rows, 'nodes'), blobs: await all(rows, 'blobs') };
+  const contents: Contents = {
+    nodes: await allRows(rows, 'nodes'),
+    blobs: await allRows(rows, 'blobs'),
+  };
   const isYoung = ({ touchedMs }: AgedRow): boolean => touchedMs >= beforeMs;
   const marking = new Marking(rows, contents, readBlob);
   marking.add(roots);
@@ -230,7 +234,7 @@ export async function sweep(
 }
 
 /** The chunks of the blobs that stay, which are read again: a blob that was added since names its chunks. */
-async function usedChunks(
+export async function usedChunks(
   rows: GarbageRows,
   removedBlobs: ReadonlySet<ContentHash>,
 ): Promise<ReadonlySet<ContentHash>> {
@@ -242,7 +246,8 @@ async function usedChunks(
   return used;
 }
 
-async function inBatches(
+/** The rows that `remove` removed of these, in pages; all in a dry run. */
+export async function inBatches(
   hashes: readonly ContentHash[],
   dryRun: boolean,
   remove: (page: readonly ContentHash[]) => Promise<readonly ContentHash[]>,

@@ -11,6 +11,7 @@ import {
   type PlaceholderKind,
   type SqlDatabase,
   type SqlQuery,
+  type SqlRow,
   type SqlValue,
   type SqlWork,
 } from '../sql/sql-database';
@@ -78,7 +79,7 @@ class EncryptedDatabase implements SqlDatabase {
       const kinds = this.#kindsOf(sql);
       const given = values.map((value, at) => this.#given(kinds[at], value));
       const rows = await query(sql, given);
-      for (const row of rows) await this.#open(row as Record<string, unknown>, query);
+      for (const row of rows) await this.#open(row, query);
       return rows;
     };
   }
@@ -103,7 +104,8 @@ class EncryptedDatabase implements SqlDatabase {
   }
 
   /** Decrypts the columns of a row in place. Contract: the row is nobody else's. */
-  async #open(row: Record<string, unknown>, query: SqlQuery): Promise<void> {
+  async #open(given: SqlRow, query: SqlQuery): Promise<void> {
+    const row = given as Record<string, unknown>;
     for (const column of nameColumns) {
       const name = textOf(row[column]);
       if (name !== undefined && isContentHash(name)) row[column] = this.#hashOf(name);

@@ -127,6 +127,18 @@ export class PatternStore {
     });
   }
 
+  /** Removes a tenant's observations and patterns; returns how many there were. */
+  async erase(tenant: string, dryRun: boolean): Promise<number> {
+    let count = 0;
+    for (const table of ['observations', 'patterns']) {
+      const sql = dryRun
+        ? `SELECT {tenant} FROM @${table} WHERE tenant = ?`
+        : `DELETE FROM @${table} WHERE tenant = ? RETURNING {tenant}`;
+      count += (await this.database.write((query) => query(sql, [tenant]))).length;
+    }
+    return count;
+  }
+
   /** Knowledge of a set of tools, by the digest of their definitions. */
   async knowledge(digest: string): Promise<string | undefined> {
     const sql = 'SELECT {record}, {record_sum} FROM @tool_knowledge WHERE digest = ?name';

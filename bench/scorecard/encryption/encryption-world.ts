@@ -25,9 +25,12 @@ const namespace = 'default';
 export interface EncryptionWorld {
   readonly emulator: VendorEmulator;
   /** A client with this encryption. */
-  clientWith(encryption: Encryption | undefined): AgentClient;
+  readonly clientWith: (encryption: Encryption | undefined) => AgentClient;
   /** Works with this encryption while `work` is at it. */
-  working<Result>(encryption: Encryption | undefined, work: () => Promise<Result>): Promise<Result>;
+  readonly working: <Result>(
+    encryption: Encryption | undefined,
+    work: () => Promise<Result>,
+  ) => Promise<Result>;
   /** All bytes that are kept, by place. */
   bytes(): Promise<Readonly<Record<string, Buffer>>>;
 }
