@@ -103,7 +103,7 @@ export type { ActivitiesConfig } from './definitions/activities-config';
 export type { AgentDefinition, Handoff, RouteDefinition } from './definitions/agent';
 export { defineAgent, type FittingHandoff } from './definitions/define-agent';
 export { type Notification, type Notifier, NotifierError } from './definitions/notifier';
-export { createEncryption, type EncryptionOptions } from './encryption/encryption';
+export { createEncryption } from './encryption/encryption';
 export type { Encryption } from './encryption/encryption-shape';
 export { InfraException } from './lifecycle/infra-exception';
 export { UserError } from './lifecycle/user-error';
@@ -117,7 +117,7 @@ export { chatDialects, type ChatDialect } from './providers/openai/chat-dialect'
 export { openaiProvider, type OpenAIProviderConfig } from './providers/openai/openai-provider';
 export { presetProvider, type PresetName } from './providers/presets';
 export type { Provider } from './providers/provider';
-export { openStore, type OpenStoreOptions } from './stores/open-store';
+export { openStore } from './stores/open-store';
 export type { Store } from './stores/store';
 export type { StoreLimits } from './stores/store-limits';
 export { defineSubagent, type SubagentDefinition } from './subagents/define-subagent';

@@ -47,6 +47,10 @@ export async function createWorker(given: CreateWorkerOptions): Promise<Worker> 
   checkSdk((message) => new SetupError(message));
   checkWorkerOptions(given);
   const { encryption, ...others } = given;
+  // A worker that cannot encrypt could not even say what went wrong.
+  await encryption?.key(encryption.keyId).catch((thrown: unknown) => {
+    throw new SetupError(`createWorker: encryption: ${reasonOf(thrown)}`, { cause: thrown });
+  });
   const options = { ...others, ...defined({ dataConverter: encryption?.dataConverter }) };
   const { workflowsPath, cacheDirectory } = options;
   const { code } = await loadWorkflowBundle({

@@ -9,17 +9,7 @@ import { EncryptionKeyError, keyBytes, keyFromText, KeyRing, type KeyResolver } 
 import { payloadCodec } from './payload-codec';
 
 /** The keys of `createEncryption`. */
-export interface EncryptionOptions {
-  /** Id of the key that encrypts from now on; 1 to 200 characters without spaces. It is readable in history and store. */
-  readonly keyId: string;
-  /**
-   * The keys by id, each of 32 bytes: as bytes, or as text in base64 or hexadecimal digits. Or a function that finds a key at a
-   * key management service; it is asked once per key and process, and again after an error.
-   */
-  readonly keys:
-    | Readonly<Record<string, string | Uint8Array>>
-    | ((keyId: string) => Uint8Array | Promise<Uint8Array>);
-}
+type Keys = Parameters<typeof createEncryption>[0]['keys'];
 
 /** Ids of keys: they stand in payloads, in the store, and in environment variables. */
 const keyIdShape = z
@@ -44,7 +34,7 @@ function keysProblem(keys: unknown): string | undefined {
 const optionsShape = z
   .strictObject({
     keyId: keyIdShape,
-    keys: z.custom<EncryptionOptions['keys']>((keys) => keysProblem(keys) === undefined, {
+    keys: z.custom<Keys>((keys) => keysProblem(keys) === undefined, {
       error: ({ input }) => keysProblem(input),
     }),
   })
@@ -54,7 +44,7 @@ const optionsShape = z
     context.addIssue({ code: 'custom', path: ['keyId'], message });
   });
 
-function resolverOf(keys: EncryptionOptions['keys']): KeyResolver {
+function resolverOf(keys: Keys): KeyResolver {
   if (typeof keys === 'function') return keys;
   const byId = new Map(
     Object.entries(keys).map(([id, key]) => {
@@ -84,7 +74,17 @@ function failureConverterPath(): string {
  * Errors: `UserError` for a key or an id that is none, and for a `keyId` without its key. A function's keys are asked for when
  * they are needed: first when `openStore` opens the store.
  */
-export function createEncryption(options: EncryptionOptions): Encryption {
+export function createEncryption(options: {
+  /** Id of the key that encrypts from now on; 1 to 200 characters without spaces. It is readable in history and store. */
+  readonly keyId: string;
+  /**
+   * The keys by id, each of 32 bytes: as bytes, or as text in base64 or hexadecimal digits. Or a function that finds a key at a
+   * key management service; it is asked once per key and process, and again after an error.
+   */
+  readonly keys:
+    | Readonly<Record<string, string | Uint8Array>>
+    | ((keyId: string) => Uint8Array | Promise<Uint8Array>);
+}): Encryption {
   const { keyId, keys } = checkOptions('createEncryption', '', optionsShape, options);
   const ring = new KeyRing(resolverOf(keys));
   return {

@@ -8,24 +8,26 @@ import type { Store } from './store';
 import { storeConfigInvalid } from './store-errors';
 import { defaultStoreLimits, type StoreLimits } from './store-limits';
 
-/** How a store is opened. */
-export interface OpenStoreOptions extends Partial<StoreLimits> {
-  /**
-   * Encrypts the content: made by `createEncryption`, with the keys of all who open this store. A new store is encrypted from its
-   * start, and no other one can be.
-   */
-  readonly encryption?: Encryption;
-}
-
 /**
  * Opens, and creates if need be, the store at `sqlite:<path>`, a plain path, or `postgres://...`.
  *
  * Errors: `config_invalid` for an address that names no store, for an encrypted store without its keys, and for `encryption` and a
  * store that has content in the clear; else as `Store`.
  */
-export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
+export async function openStore(
+  url: string,
+  {
+    encryption,
+    ...limits
+  }: Partial<StoreLimits> & {
+    /**
+     * Encrypts the content: made by `createEncryption`, with the keys of all who open this store. A new store is encrypted from
+     * its start, and no other one can be.
+     */
+    readonly encryption?: Encryption;
+  } = {},
+): Promise<Store> {
   rememberPasswordOf(url);
-  const { encryption, ...limits } = options;
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
   const database = await openDatabase(url, all);
   try {

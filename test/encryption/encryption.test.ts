@@ -2,12 +2,16 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Payload } from '@temporalio/common';
-import { createEncryption, type EncryptionOptions } from '../../activities/encryption/encryption';
+import { ApplicationFailure, type Payload } from '@temporalio/common';
+import { createEncryption } from '../../activities/encryption/encryption';
+import { EncryptionKeyError } from '../../activities/encryption/key-ring';
 import { encryptionProblem, noteEncryption } from '../../activities/encryption/encryption-shape';
 import { withoutSecrets } from '../../activities/untrusted/known-secrets';
 import { createCodecServer } from '../../workers/codec-server';
 import { readEnvironment } from '../../workers/env';
+import { failureFromActivity } from '../../workflows/failure-from-activity';
+
+type EncryptionOptions = Parameters<typeof createEncryption>[0];
 
 const one = 'a1'.repeat(32);
 const two = Buffer.alloc(32, 7).toString('base64');
@@ -141,6 +145,17 @@ describe('the codec', () => {
     await codec.encode([payload('a')]);
     await codec.encode([payload('a')]);
     expect(asked).toBe(2);
+  });
+
+  it('makes a run wait, not fail, if no attempt of an activity could decrypt', () => {
+    // As the SDK makes it of what a codec throws.
+    const failure = ApplicationFailure.fromError(new EncryptionKeyError('no key'), {
+      message: 'Failed to parse activity args for activity runTool: no key',
+    });
+    expect(failureFromActivity(failure, 'tool_infrastructure')).toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringContaining('no key') as string,
+    });
   });
 
   it('leaves its keys in no text that the worker shows', async () => {

@@ -3,7 +3,7 @@ import type { Store, ToolIntent } from '../../activities/stores/store';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { chunkBytes } from '../../activities/stores/content/blob-manifest';
 import { canonicalJson, nodeHash } from '../../activities/stores/content-hash';
-import { openStore, type OpenStoreOptions } from '../../activities/stores/open-store';
+import { openStore } from '../../activities/stores/open-store';
 import type { StoreLimits } from '../../activities/stores/store-limits';
 import type { SystemFailureCode } from '../../workflows/core/failure';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
@@ -13,7 +13,7 @@ import { cases, fc } from '../support/properties';
 /** What a contract test needs of an engine, beside the store itself. */
 export interface ContractEngine {
   /** How its stores are opened; absent: in the clear, so that a test can write rows by hand. */
-  readonly options?: OpenStoreOptions;
+  readonly options?: Parameters<typeof openStore>[1];
   /** Address of a store that does not exist yet. */
   newUrl(): Promise<string>;
   /** Runs SQL behind the store's back. */

@@ -17,7 +17,7 @@ import {
 } from './sweep';
 
 /** What the histories of some runs name. */
-export interface NamedContent {
+interface NamedContent {
   readonly hashes: ReadonlySet<string>;
   /** `<workflow id>/<first run id>`. */
   readonly runKeys: ReadonlySet<string>;
