@@ -65,6 +65,9 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       const [other = ''] = await chain(trunk[1], 'of the other run');
       // Of a run whose history does not name it yet.
       const [unnamed = ''] = await chain(other, 'just written');
+      // What the erased run wrote last, and its history does not name.
+      const [last = ''] = await chain(erased, 'last words');
+      const [young = ''] = await chain(undefined, 'a first node', 'and another');
       for (const key of ['gone/r/1', 'other/r/1'])
         await store.beginTool({ key, tool: 't', inputDigest: 'd', startedAtMs: 1 });
       const named = (hash: string, runKey: string) => ({
@@ -78,7 +81,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       };
       const planned = await store.erase({ ...options, dryRun: true });
       expect(planned).toMatchObject({
-        nodes: { removed: 1, kept: 4 },
+        nodes: { removed: 2, kept: 6 },
         blobs: { removed: 1, kept: 1 },
         toolRecords: { removed: 1, kept: 1 },
         shared: 3,
@@ -94,7 +97,9 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       await expect(fresh.loadTranscript(erased)).rejects.toThrow(/is missing/);
       expect(await fresh.hasBlob(own)).toBe(false);
       expect((await fresh.getBlob(shared)).toString()).toBe('shared by both');
+      await expect(fresh.loadTranscript(last)).rejects.toThrow(/is missing/);
       expect(await fresh.loadTranscript(unnamed)).toHaveLength(4);
+      expect(await fresh.loadTranscript(young)).toHaveLength(1);
       expect(await fresh.getTool('gone/r/1')).toEqual({ type: 'none' });
       expect(await fresh.getTool('other/r/1')).toMatchObject({ type: 'begun' });
       await fresh.close();

@@ -1,7 +1,7 @@
 /** Removes what only some runs have named, at once and whatever its age: their content is to be forgotten. */
 import { hashesIn } from '../../../workflows/core/context/content-references';
 import type { ContentHash } from '../../../workflows/core/message';
-import type { GarbageRows } from '../sql/garbage-rows';
+import type { AgedRow, GarbageRows } from '../sql/garbage-rows';
 import { parseManifest } from './blob-manifest';
 import {
   allRows,
@@ -80,9 +80,15 @@ export async function erase(
     },
   });
   await leaving.run();
+  await staying.run();
   for (const table of [contents.nodes, contents.blobs])
-    for (const { hash, touchedMs } of table.values())
-      if (touchedMs >= nowMs - unnamedMs && !leaving.reached.has(hash)) staying.add([hash]);
+    for (const { hash, touchedMs } of table.values()) {
+      if (leaving.reached.has(hash) || staying.reached.has(hash)) continue;
+      // An erased run's last words, which its history does not name: a run that continues another one names where it began.
+      if (buildsOnErased(contents.nodes, hash, leaving, staying)) leaving.add([hash]);
+      else if (touchedMs >= nowMs - unnamedMs) staying.add([hash]);
+    }
+  await leaving.run();
   await staying.run();
 
   const isLost = ({ hash }: { readonly hash: ContentHash }): boolean =>
@@ -111,4 +117,17 @@ export async function erase(
     toolRecords,
     shared,
   };
+}
+
+/** Whether the first named node before this one is named by erased runs alone. */
+function buildsOnErased(
+  nodes: ReadonlyMap<ContentHash, AgedRow>,
+  hash: ContentHash,
+  leaving: Marking,
+  staying: Marking,
+): boolean {
+  let at = nodes.get(hash)?.text;
+  while (at !== undefined && !leaving.reached.has(at) && !staying.reached.has(at))
+    at = nodes.get(at)?.text;
+  return at !== undefined && !staying.reached.has(at);
 }

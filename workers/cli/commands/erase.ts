@@ -114,6 +114,7 @@ function textOf(erasure: Erasure, { tenant }: Erased, dryRun: boolean): string {
     ...(tenant === undefined ? [] : [`learned           ${verb} ${erasure.learned}`]),
     'What remains:',
     `  - ${shared}`,
+    '  - content that these runs wrote and their histories do not name: `holdfast gc` removes it after a day',
     '  - backups and archives of Temporal and of the store, and free pages of a database until it reuses them',
     '  - logs, notices that were sent, files in workspaces, and what vendors and MCP servers keep',
     ...(tenant === undefined
