@@ -12,6 +12,7 @@ import {
   sweepPages,
   tally,
   usedChunks,
+  type Contents,
   type ReadBlob,
   type SweepResult,
 } from './sweep';
@@ -79,17 +80,7 @@ export async function erase(
       staying.add(page.flatMap(({ text = '' }) => hashesIn(text)));
     },
   });
-  await leaving.run();
-  await staying.run();
-  for (const table of [contents.nodes, contents.blobs])
-    for (const { hash, touchedMs } of table.values()) {
-      if (leaving.reached.has(hash) || staying.reached.has(hash)) continue;
-      // An erased run's last words, which its history does not name: a run that continues another one names where it began.
-      if (buildsOnErased(contents.nodes, hash, leaving, staying)) leaving.add([hash]);
-      else if (touchedMs >= nowMs - unnamedMs) staying.add([hash]);
-    }
-  await leaving.run();
-  await staying.run();
+  await settle(contents, leaving, staying, nowMs - unnamedMs);
 
   const isLost = ({ hash }: { readonly hash: ContentHash }): boolean =>
     leaving.reached.has(hash) && !staying.reached.has(hash);
@@ -130,4 +121,24 @@ function buildsOnErased(
   while (at !== undefined && !leaving.reached.has(at) && !staying.reached.has(at))
     at = nodes.get(at)?.text;
   return at !== undefined && !staying.reached.has(at);
+}
+
+/** Marks all that is reached, and then what no history names: with the erased runs if it builds on them alone, else as staying while it is young. */
+async function settle(
+  { nodes, blobs }: Contents,
+  leaving: Marking,
+  staying: Marking,
+  youngFromMs: number,
+): Promise<void> {
+  await leaving.run();
+  await staying.run();
+  for (const table of [nodes, blobs])
+    for (const { hash, touchedMs } of table.values()) {
+      if (leaving.reached.has(hash) || staying.reached.has(hash)) continue;
+      // An erased run's last words: a run that continues another one names where it began.
+      if (buildsOnErased(nodes, hash, leaving, staying)) leaving.add([hash]);
+      else if (touchedMs >= youngFromMs) staying.add([hash]);
+    }
+  await leaving.run();
+  await staying.run();
 }

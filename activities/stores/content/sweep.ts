@@ -75,7 +75,8 @@ export function runKeysOf(record: string): readonly string[] {
   return valuesIn(record, 'key|source').map(runKeyOf);
 }
 
-interface Contents {
+/** Nodes and blobs of a store, by name. */
+export interface Contents {
   readonly nodes: Rows;
   readonly blobs: Rows;
 }
