@@ -79,7 +79,7 @@ const features = [
   },
 ];
 
-const product = '^(workflows|activities|client|workers|testing)/';
+const product = '^(workflows|activities|client|server|workers|telemetry|testing)/';
 const notProduct = '^(test|bench|examples|scripts)/';
 const node = ['core'];
 const packages = ['npm', 'npm-dev', 'npm-peer', 'npm-optional', 'npm-no-pkg', 'npm-unknown'];
@@ -161,9 +161,21 @@ module.exports = {
       },
     ),
     forbid(
+      'server-imports-client',
+      'The gateway serves what the client knows; the command line gives it its store.',
+      { path: '^server/' },
+      { path: '^(workflows|activities|workers|testing)/', pathNot: '^workflows/core/' },
+    ),
+    forbid(
+      'removable-server',
+      'Who runs no gateway loads none of it.',
+      { path: product, pathNot: '^(server|workers/cli)/' },
+      { path: ['^server/', 'node_modules/(@fastify/|fastify)'] },
+    ),
+    forbid(
       'temporal-packages',
-      'Activities and the client run without a Temporal worker in their process.',
-      { path: '^(activities|client)/' },
+      'Activities, the client and the gateway run without a Temporal worker in their process.',
+      { path: '^(activities|client|server)/' },
       { path: 'node_modules/@temporalio/(worker|workflow|testing)/' },
     ),
     forbid(
@@ -171,6 +183,46 @@ module.exports = {
       'The command line (workers/cli) composes both. Both check the SDK and its data converters before they use them.',
       { path: '^workers/', pathNot: '^workers/cli(/|\\.ts$)' },
       { path: '^(client|testing)/', pathNot: '^client/(sdk-check|data-converter)\\.ts$' },
+    ),
+    forbid(
+      'telemetry-beside-workers',
+      'Product code works without telemetry: the command line loads it where it is wanted.',
+      { path: product, pathNot: '^(telemetry/|workers/cli/local-worker\\.ts$)' },
+      {
+        path: [
+          '^telemetry/',
+          'node_modules/@opentelemetry/',
+          'node_modules/@temporalio/interceptors-opentelemetry/',
+        ],
+      },
+    ),
+    forbid(
+      'telemetry-imports',
+      'Telemetry reads what the workflows decide, and uses the sanitizer, the log and the environment.',
+      { path: '^telemetry/' },
+      { path: '^(client|testing|activities/(?!untrusted/)|workers/cli)' },
+    ),
+    forbid(
+      'telemetry-in-workflows',
+      "What is bundled with the workflows keeps their rules: no OpenTelemetry in Temporal's sandbox (ADR 0068).",
+      { path: '^telemetry/workflow/' },
+      {
+        path: '.',
+        pathNot: [
+          '^telemetry/workflow/',
+          '^workflows/',
+          '@temporalio/(workflow|common)/lib/index\\.',
+        ],
+      },
+    ),
+    forbid(
+      'emulator-needs-no-worker',
+      'The emulator alone loads neither client nor worker; agents under test (testing/agent) compose both.',
+      { path: '^testing/', pathNot: '^testing/agent/' },
+      {
+        path: '^(client|workers|workflows/(?!core/)|testing/agent/(?!person\\.ts))',
+        dependencyTypesNot: ['type-only', 'require'],
+      },
     ),
     forbid(
       'product-only',

@@ -6,7 +6,16 @@ import { createTypeScriptImportResolver } from 'eslint-import-resolver-typescrip
 import prettier from 'eslint-config-prettier';
 
 export default ts.config(
-  { ignores: ['dist', '.holdfast', '**/*.mjs', '**/*.cjs', '**/fixture-project'] },
+  {
+    ignores: [
+      'dist',
+      '.holdfast',
+      '**/*.mjs',
+      '**/*.cjs',
+      '**/fixture-project',
+      'examples/gateway-api.d.ts',
+    ],
+  },
   js.configs.recommended,
   ...ts.configs.strictTypeChecked,
   {

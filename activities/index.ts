@@ -9,7 +9,7 @@ import type { ActivitiesConfig } from './definitions/activities-config';
 import type { ActivityDeps, Feature } from './definitions/activity-deps';
 import { createAgentCatalog } from './definitions/agent-catalog';
 import { approversFrom } from './definitions/approvers';
-import { checkIsStore } from './definitions/checks/check-definition';
+import { checkActivitiesConfig } from './definitions/checks/check-activities-config';
 import { guardPrograms } from './definitions/guard-programs';
 import { noteEncryption } from './encryption/encryption-shape';
 import { learning } from './learning/learning';
@@ -53,7 +53,7 @@ function absent(feature: string): () => Promise<never> {
  * each agent whose programs ask because they could decide approvals.
  */
 export function createActivities(config: ActivitiesConfig): Activities {
-  checkIsStore(config.store);
+  checkActivitiesConfig(config);
   const approvers = config.approvers && approversFrom(config.approvers);
   const given = Object.values(features).reduce(
     (all, feature) => feature.agents?.(all) ?? all,

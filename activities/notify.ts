@@ -3,6 +3,7 @@ import { Context } from '@temporalio/activity';
 import type { NotifyInput, NotifyResult } from '../workflows/core/notifications/ports';
 import { defined } from '../workflows/core/json';
 import type { ShownArguments } from '../workflows/core/secrets/ports';
+import { shellWord } from '../workflows/core/view/shell-word';
 import type { ActivitiesConfig } from './definitions/activities-config';
 import type { ActivityDeps } from './definitions/activity-deps';
 import { storeOf } from './definitions/activity-deps';
@@ -25,18 +26,13 @@ const longestPauseMs = 60_000;
 const textChars = 1_000;
 const lineChars = 200;
 
-/** Quotes an argument for a POSIX shell. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
-}
-
 function answerCommand(runId: string, { kind, itemId }: NotifyInput['notice']): string {
-  const run = quoted(runId);
+  const run = shellWord(runId);
   switch (kind) {
     case 'approval':
-      return `holdfast approve ${run} ${quoted(itemId)}`;
+      return `holdfast approve ${run} ${shellWord(itemId)}`;
     case 'question':
-      return `holdfast answer ${run} --question ${quoted(itemId)} TEXT`;
+      return `holdfast answer ${run} --question ${shellWord(itemId)} TEXT`;
     case 'escalation':
       return `holdfast answer ${run} TEXT`;
   }
@@ -77,7 +73,7 @@ function notificationOf(
     namespace,
     answerWith: answerCommand(runId, notice),
     ...(shown?.isPart === true
-      ? { showWith: `holdfast show ${quoted(runId)} --arguments ${quoted(notice.itemId)}` }
+      ? { showWith: `holdfast show ${shellWord(runId)} --arguments ${shellWord(notice.itemId)}` }
       : {}),
     ...linkTo(webUiUrl, namespace, runId),
   };

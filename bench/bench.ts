@@ -1,4 +1,4 @@
-/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel` the rest. */
+/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel|waiting|telemetry` the rest. */
 import { parseArgs } from 'node:util';
 import { cancelBench } from './cancel-bench';
 import { compactionBench, longRunBench } from './context-bench';
@@ -6,7 +6,9 @@ import { fleetBench } from './fleet-bench';
 import { growthBench } from './growth-bench';
 import { historyBench } from './history-bench';
 import { speedUsage } from './speed/arguments';
+import { telemetryBench } from './telemetry-bench';
 import { speedBench } from './speed/command-line';
+import { waitingBench } from './waiting-bench';
 
 const usage = [
   speedUsage,
@@ -14,26 +16,41 @@ const usage = [
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
   '       npm run bench -- long-run|compaction [--iterations N] [--json]',
   '       npm run bench -- growth [--rounds N] [--json]',
-  '       npm run bench -- cancel [--runs N] [--json]',
+  '       npm run bench -- cancel|waiting [--runs N] [--json]',
+  '       npm run bench -- telemetry [--rounds N] [--json]',
 ].join('\n');
 
 /** Default iterations, by bench; the long run's are the bar of docs/results.md. */
 const usualIterations: Readonly<Record<string, number>> = { 'long-run': 2_000, compaction: 200 };
 
-/** Measures growth, if `rounds` is a whole number; the exit code. */
-async function growth(given: string, asJson: boolean): Promise<number> {
+const roundBenches: Readonly<Record<string, (rounds: number) => Promise<object>>> = {
+  growth: growthBench,
+  telemetry: telemetryBench,
+};
+
+/** Measures in rounds, if `given` is a whole number; the exit code. */
+async function inRounds(
+  bench: (rounds: number) => Promise<object>,
+  given: string,
+  asJson: boolean,
+): Promise<number> {
   const rounds = wholeNumber(given, 1);
   if (rounds === undefined) {
     process.stderr.write(`${usage}\nrounds: a whole number of at least 1\n`);
     return 2;
   }
-  print(await growthBench(rounds), asJson);
+  print(await bench(rounds), asJson);
   return 0;
 }
 
 const contextBenches: Readonly<
   Record<string, (iterations: number) => Promise<{ readonly isRight: boolean }>>
 > = { 'long-run': longRunBench, compaction: compactionBench };
+
+const benchesOfRuns: Readonly<Record<string, (runs: number) => Promise<object>>> = {
+  cancel: cancelBench,
+  waiting: waitingBench,
+};
 
 function print(result: object, asJson: boolean): void {
   process.stdout.write(`${JSON.stringify(result, null, asJson ? undefined : 2)}\n`);
@@ -58,11 +75,13 @@ async function namedBench(): Promise<number> {
   });
   const [name = ''] = positionals;
   const runs = wholeNumber(values.runs, 2);
-  if (name === 'cancel' && runs !== undefined) {
-    print(await cancelBench(runs), values.json);
+  const ofRuns = benchesOfRuns[name];
+  if (ofRuns !== undefined && runs !== undefined) {
+    print(await ofRuns(runs), values.json);
     return 0;
   }
-  return name === 'growth' ? growth(values.rounds, values.json) : measured(name, values);
+  const bench = roundBenches[name];
+  return bench === undefined ? measured(name, values) : inRounds(bench, values.rounds, values.json);
 }
 
 /** What every other bench is given. */

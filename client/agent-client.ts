@@ -1,65 +1,29 @@
 /** Starts agent runs and finds them again: the client's front door. */
 import type { KeyObject } from 'node:crypto';
-import type {
-  Client,
-  ConnectionOptions,
-  ScheduleHandle,
-  ScheduleOptions,
-} from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
+import type { Client, ScheduleHandle, ScheduleOptions } from '@temporalio/client';
 import { defaultTaskQueue } from '../workflows/contract';
 import type { Content } from '../workflows/core/attachments';
 import type { RunRequest } from '../workflows/core/run/ports';
 import { approvalKeyFrom } from './approval-key';
-import { check, personContentSchema, runIdSchema, storeSchema } from './check-input';
+import { check, forkSchema, personContentSchema, runIdSchema } from './check-input';
+import type { ConnectOptions } from './connect-options';
+import { checkClient, checkConnectOptions } from './connect-options';
 import { storedContent } from './start/content';
-import type { RunSummary } from './list-runs';
-import { listRuns } from './list-runs';
+import type { ListOptions, RunPage, RunSummary } from './list-runs';
+import { listPage, listRuns } from './list-runs';
 import { continuedStart, forkStart } from './start/fork-run';
-import type { ClientEncryption, ClientStore, RunAccess } from './run-access';
+import type { RunAccess } from './run-access';
 import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
 import type { AgentRequest, AgentType, OutputOf } from '../workflows/core/typed-agent';
 import { checkSchedule, scheduleRuns } from './start/schedule-runs';
 import type { AgentStart, StartOptions, StoredStart } from './start/start-run';
-import { checkStart, startOptionsOf, startRun, storedStart } from './start/start-run';
+import { checkStart, namesAgent, startOptionsOf, startRun, storedStart } from './start/start-run';
 import { Thread } from './start/thread';
 import { KnownAgents } from './start/known-agents';
 import { checkSdk } from './sdk-check';
 import { asClientError } from './temporal-failure';
-
-/** Where Temporal is, with which account to connect, and how the client works. */
-export interface ConnectOptions {
-  /** `host:port`. Default `localhost:7233`. */
-  readonly address?: string;
-  /** Default `default`. */
-  readonly namespace?: string;
-  readonly apiKey?: string;
-  readonly tls?: ConnectionOptions['tls'];
-  /** Headers of each request. */
-  readonly metadata?: Readonly<Record<string, string>>;
-  /** From `createEncryption`, with the keys of the workers. It replaces `dataConverter`. */
-  readonly encryption?: ClientEncryption;
-  /** The same as the workers', where payloads are encoded. */
-  readonly dataConverter?: DataConverter;
-  /** Milliseconds that the server may take to answer. Default 10,000. */
-  readonly connectTimeoutMs?: number;
-  /** Task queue of the workers. Default `holdfast`. */
-  readonly taskQueue?: string;
-  /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
-  readonly searchAttributes?: boolean;
-  /**
-   * PEM text of an Ed25519 private key (`holdfast approval-key`): decisions on approvals are signed with it, for workers with
-   * `approvers`. Keep it where no worker and no program of an agent can read it.
-   */
-  readonly approvalKey?: string;
-  /**
-   * The workers' store (`await openStore(url)`), for images and files, which never travel through Temporal, and for `events` with
-   * `text`. Without it, only text can be sent. Whoever opened it closes it.
-   */
-  readonly store?: ClientStore;
-}
 
 /**
  * Starts runs and gives handles to them.
@@ -71,7 +35,7 @@ export class AgentClient {
   private readonly approvalKey: KeyObject | undefined;
   private readonly knownAgents: KnownAgents;
 
-  /** Errors: `invalid-input` for an approval key or a store that is none; `sdk-mismatch`. */
+  /** Errors: `invalid-input` for a client or an option that is none; `sdk-mismatch`. */
   constructor(
     private readonly client: Client,
     private readonly options: Pick<
@@ -79,9 +43,10 @@ export class AgentClient {
       'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey' | 'store'
     > = {},
   ) {
+    checkClient(client);
+    checkConnectOptions(options);
     this.knownAgents = new KnownAgents(client);
-    const { approvalKey, store } = options;
-    if (store !== undefined) check(storeSchema, store);
+    const { approvalKey } = options;
     this.approvalKey = approvalKey === undefined ? undefined : approvalKeyFrom(approvalKey);
     checkSdk((message) => new ClientError('sdk-mismatch', message));
   }
@@ -90,7 +55,7 @@ export class AgentClient {
    * Starts a run of an agent: of its definition, which types and checks context and output; by name with the definition's type,
    * `start<typeof supportAgent>('support', { … })`, where its code is not to be loaded; or by name alone.
    *
-   * Errors: before anything is started `invalid-input`, and `agent-unknown` where a worker can be asked; `run-exists`; `setup-needed`; `unreachable`.
+   * Errors: before anything is started `invalid-input`, and `agent-unknown` where a worker can be asked; `run-exists`; `key-reused`; `setup-needed`; `unreachable`.
    */
   start<Agent extends AgentType>(
     agent: Agent,
@@ -107,10 +72,9 @@ export class AgentClient {
     second?: Omit<StartOptions<Output>, 'agent' | 'output'>,
   ): Promise<RunHandle<Output>> {
     return this.explaining(async () => {
-      const options =
-        typeof first === 'object' && 'agent' in first
-          ? first
-          : startOptionsOf<Output>(first, { goal: '', ...second });
+      const options = namesAgent(first)
+        ? first
+        : startOptionsOf<Output>(first, { goal: '', ...second });
       const { continueFrom, output } = options;
       const stored = await this.checkedAndStored(options);
       const earlier = continueFrom === undefined ? undefined : this.accessTo(continueFrom);
@@ -138,7 +102,8 @@ export class AgentClient {
   ): Promise<RunHandle> {
     return this.explaining(async () => {
       const access = this.accessTo(runId);
-      const stored = await storedStart(this.options.store, options);
+      check(forkSchema, options, 'Nothing was started.');
+      const stored = await storedStart(this.options.store, options, { runId, iteration });
       const start = await attempt(access, () => forkStart(access, iteration, stored));
       return this.run(await startRun(this.client.workflow, start, this.options));
     });
@@ -178,7 +143,7 @@ export class AgentClient {
    * The conversation with this id: each of its runs continues where the last one ended. The id decides which conversation is read:
    * derive it from who was authenticated.
    *
-   * Errors: `invalid-input` for an id that is none.
+   * Errors: `invalid-input` for an id that cannot be one.
    */
   thread(threadId: string): Thread {
     return new Thread(threadId, {
@@ -209,14 +174,19 @@ export class AgentClient {
     return new RunHandle(this.accessTo(runId));
   }
 
-  /** Runs by status, agent and schedule: those in progress, newest first, then those that ended last. */
+  /** Runs by status, agent, tenant and schedule: those in progress, newest first, then those that ended last. */
   list(
-    options: Partial<Pick<RunSummary, 'status' | 'agent'>> & {
+    options: Partial<Pick<RunSummary, 'status' | 'agent' | 'tenant'>> & {
       readonly scheduleId?: string;
       readonly limit?: number;
     } = {},
   ): Promise<readonly RunSummary[]> {
     return this.explaining(() => listRuns(this.client.workflow, options));
+  }
+
+  /** As `list`, page by page, for lists of any length. @internal */
+  page(options: ListOptions & { readonly cursor?: string } = {}): Promise<RunPage> {
+    return this.explaining(() => listPage(this.client.workflow, options));
   }
 
   /** Closes the connection. */

@@ -1,4 +1,5 @@
 /** Checks everything that callers give, before anything is sent or spent. */
+import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Content } from '../workflows/core/attachments';
 import type { JsonObject } from '../workflows/core/json';
@@ -6,10 +7,13 @@ import type { ClientEncryption, ClientStore } from './run-access';
 import type { AgentType } from '../workflows/core/typed-agent';
 import {
   contextBytes,
+  cooldownRange,
   defaultLimits,
   editedInputChars,
+  limitRanges,
   tenantPattern,
 } from '../workflows/core/limits';
+import { shortened } from '../workflows/core/shortened';
 import { problemOfContent } from './start/content';
 import { ClientError } from './client-error';
 
@@ -29,31 +33,53 @@ const bounded = (what: string, maxChars: number): z.ZodString =>
     })
     .regex(/\S/, { error: `${what} is empty` });
 
-const wholeNumber = z
-  .number({ error: 'must be a number' })
-  .int({ error: 'must be a whole number' })
-  .min(0, { error: 'must not be negative' });
+/** Options by name: an unknown one is refused with those that there are. */
+export function optionsOf<Shape extends z.ZodRawShape>(
+  what: string,
+  shape: Shape,
+  names: readonly string[] = Object.keys(shape),
+): z.ZodObject<Shape, z.core.$strict> {
+  const known = names.join(', ');
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `Unknown option ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}; ${what} takes ${known}`
+        : `${what} takes an object of options: ${known}`,
+  });
+}
 
-const wholeNumbers = (fields: object): z.ZodObject =>
-  z.strictObject(
-    Object.fromEntries(Object.keys(fields).map((key) => [key, wholeNumber.optional()])),
-  );
+const wholeNumber = (least: number, most: number): z.ZodType => {
+  const error = ({ input }: { readonly input?: unknown }): string =>
+    `${shortened(inspect(input), 40)} is no whole number from ${least} to ${most}`;
+  return z.int({ error }).min(least, { error }).max(most, { error }).optional();
+};
 
-const { cooldownMs, ...otherLimits } = defaultLimits;
-const limits = wholeNumbers(otherLimits)
-  .extend({ cooldownMs: wholeNumbers(cooldownMs).optional() })
-  .optional();
+const wholeNumbers = (
+  what: string,
+  ranges: Readonly<Record<string, readonly [number, number]>>,
+): z.ZodObject => {
+  const entries = Object.entries(ranges);
+  const shape = entries.map(([name, [least, most]]) => [name, wholeNumber(least, most)] as const);
+  return optionsOf(what, Object.fromEntries(shape));
+};
 
-const budget = z
-  .strictObject({
-    usd: z
-      .number({ error: 'must be an amount in US dollars' })
-      .min(0.000_001, { error: 'must be more than 0' })
-      .max(1_000_000, { error: 'must be at most 1,000,000' })
-      .optional(),
-    tokens: wholeNumber.min(1, { error: 'must be at least 1' }).optional(),
-  })
-  .optional();
+const cooldownRanges = Object.keys(defaultLimits.cooldownMs).map(
+  (reason) => [reason, cooldownRange] as const,
+);
+const cooldowns = wholeNumbers('cooldownMs', Object.fromEntries(cooldownRanges)).optional();
+const limits = optionsOf('limits', {
+  ...wholeNumbers('limits', limitRanges).shape,
+  cooldownMs: cooldowns,
+}).optional();
+
+const budget = optionsOf('budget', {
+  usd: z
+    .number({ error: 'must be an amount in US dollars' })
+    .min(0.000_001, { error: 'must be more than 0' })
+    .max(1_000_000, { error: 'must be at most 1,000,000' })
+    .optional(),
+  tokens: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+}).optional();
 
 /** A run's id: it is the workflow's id. */
 export const runIdSchema = bounded('The run id', idChars).regex(/^[^\s\p{C}]+$/u, {
@@ -143,7 +169,13 @@ const startFields = {
     .optional(),
   runId: runIdSchema.optional(),
   taskQueue: bounded('The task queue', 200).optional(),
+  idempotencyKey: bounded('The idempotency key', 255).optional(),
   ifExists: z.enum(['fail', 'use'], { error: "ifExists must be 'fail' or 'use'" }).optional(),
+  output: z
+    .custom((value) => typeof (value as { safeParse?: unknown } | null)?.safeParse === 'function', {
+      error: 'The output must be a schema of zod, such as z.object({ … })',
+    })
+    .optional(),
 };
 
 /** Options that only the runtime sets. */
@@ -151,18 +183,26 @@ const ofRuntime = ['contextOf', 'actingAgent', 'pendingResults', 'runtimeResults
 const startOptionNames = Object.keys(startFields).filter((name) => !ofRuntime.includes(name));
 
 /** What starts a run. */
-export const startSchema = z
-  .strictObject(startFields, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys'
-        ? `Unknown option ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}; a start takes ${startOptionNames.join(', ')}, output`
-        : undefined,
-  })
+export const startSchema = optionsOf('a start', startFields, startOptionNames)
   .refine(
     ({ repeatEffects, origins, continueFrom }) =>
       repeatEffects === undefined || origins !== undefined || continueFrom !== undefined,
     { error: 'repeatEffects is only for a fork or a run that continues another one' },
+  )
+  .refine(
+    ({ idempotencyKey, runId, ifExists }) =>
+      idempotencyKey === undefined || (runId === undefined && ifExists === undefined),
+    { error: 'An idempotencyKey decides the run id itself; leave runId and ifExists out' },
   );
+
+const { head, storeId, continueFrom, output, ifExists, ...ofFork } = startFields;
+const forkNames = Object.keys(ofFork).filter((name) => !ofRuntime.includes(name));
+/** What is said of a fork: nothing of it is needed. */
+export const forkSchema = optionsOf('a fork', ofFork, forkNames)
+  .partial()
+  .refine(({ idempotencyKey, runId }) => idempotencyKey === undefined || runId === undefined, {
+    error: 'An idempotencyKey decides the run id itself; leave runId out',
+  });
 
 /** Why a person stops, escalates or rejects. */
 export const reasonSchema = bounded('The reason', reasonChars);
@@ -171,7 +211,7 @@ export const personContentSchema = contentSchema('The text');
 /** The id of an approval or a question. */
 export const itemIdSchema = bounded('The id', 200);
 /** The digest of an action. */
-export const digestSchema = bounded('The digest', 200);
+const digestSchema = bounded('The digest', 200);
 /** Arguments that a person wants instead of the model's. */
 export const editedInputSchema = z
   .record(z.string(), z.json(), { error: 'The changed arguments must be a JSON object' })
@@ -179,7 +219,12 @@ export const editedInputSchema = z
     error: `The changed arguments have more than ${editedInputChars} characters of JSON`,
   });
 /** Who acts. */
-export const bySchema = bounded('The name of who acts', reasonChars).optional();
+const by = bounded('The name of who acts', reasonChars).optional();
+export const actorSchema = optionsOf('it', { by });
+/** Who decides, on which action; with `approve` there is also `input`. */
+export const deciderSchema = optionsOf('a decision', { by, digest: digestSchema.optional() }, [
+  ...['by', 'digest', 'input (to approve other arguments)'],
+]);
 
 /** Returns the parsed value, or throws `invalid-input` with every problem in one message. */
 export function check<Schema extends z.ZodType>(

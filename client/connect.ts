@@ -1,10 +1,10 @@
 /** Connects to Temporal within a bounded time, or says clearly why not. */
 import { Client, Connection } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import type { ConnectOptions } from './agent-client';
+import type { ConnectOptions } from './connect-options';
 import { AgentClient } from './agent-client';
+import { checkConnectOptions } from './connect-options';
 import { defined } from '../workflows/core/json';
-import { check, encryptionSchema } from './check-input';
 import { ClientError } from './client-error';
 import { dataConverterProblem } from './data-converter';
 import { largeAnswers } from './history/pages';
@@ -17,10 +17,11 @@ const defaultConnectTimeoutMs = 10_000;
 /**
  * Connects and checks the namespace.
  *
- * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `invalid-input` for a data converter or an
- * encryption that is none.
+ * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `invalid-input` for an option that
+ * cannot work.
  */
 export async function connect(options: ConnectOptions = {}): Promise<AgentClient> {
+  checkConnectOptions(options);
   const { address = defaultAddress, namespace = 'default' } = options;
   checkSdk((message) => new ClientError('sdk-mismatch', message));
   const dataConverter = dataConverterFrom(options);
@@ -37,7 +38,6 @@ function dataConverterFrom({
   if (problem !== undefined)
     throw new ClientError('invalid-input', `connect: dataConverter: ${problem}.`);
   if (encryption === undefined) return dataConverter;
-  check(encryptionSchema, encryption);
   if (dataConverter === undefined) return encryption.dataConverter;
   throw new ClientError(
     'invalid-input',

@@ -1,6 +1,6 @@
 /** The client's part of the entry `holdfast`: start runs, wait for typed results, watch, approve, answer, stop. */
 export { AgentClient } from './agent-client';
-export type { ConnectOptions } from './agent-client';
+export type { ConnectOptions } from './connect-options';
 export { ClientError } from './client-error';
 export { connect } from './connect';
 export type { RunSummary } from './list-runs';

@@ -1,8 +1,12 @@
 /** Finds runs by Temporal's visibility. */
 import type { WorkflowClient, WorkflowExecutionInfo } from '@temporalio/client';
+import { executionInfoFromRaw } from '@temporalio/client/lib/helpers';
+import { z } from 'zod';
 import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
 import { defined } from '../workflows/core/json';
 import type { RunStatusWord } from '../workflows/core/view/status';
+import { check, optionsOf } from './check-input';
+import { ClientError } from './client-error';
 
 /** One run in a list, as visibility knows it: seconds late at worst. */
 export interface RunSummary {
@@ -12,15 +16,36 @@ export interface RunSummary {
   readonly route?: string;
   readonly reason?: string;
   readonly iteration?: number;
+  /** Whose run it is; absent if the run was started without Holdfast's search attributes. */
+  readonly tenant?: string;
+  /** US dollars of the calls whose price is known, at the last change of status, route, or reason; absent before the first. */
+  readonly usd?: number;
   readonly startedAtMs: number;
   readonly closedAtMs?: number;
 }
 
 /** Which runs; 50 where nothing is said. */
-export type ListOptions = Partial<Pick<RunSummary, 'status' | 'agent'>> & {
+export type ListOptions = Partial<Pick<RunSummary, 'status' | 'agent' | 'tenant'>> & {
   readonly scheduleId?: string;
   readonly limit?: number;
 };
+
+const statusWords: readonly RunStatusWord[] = [
+  ...(['running', 'waiting', 'completed', 'stopped', 'failed', 'cancelled'] as const),
+];
+
+const listSchema = optionsOf('list', {
+  status: z
+    .enum(statusWords, { error: `\`status\` must be one of ${statusWords.join(', ')}` })
+    .optional(),
+  agent: z.string({ error: '`agent` must be the name of an agent' }).optional(),
+  tenant: z.string({ error: '`tenant` must be the name of a tenant' }).optional(),
+  scheduleId: z.string({ error: '`scheduleId` must be a text' }).optional(),
+  limit: z
+    .int({ error: '`limit` must be a whole number' })
+    .min(1, { error: '`limit` must be at least 1' })
+    .optional(),
+});
 
 /** Runs of a list where the caller names no limit. */
 const defaultListLimit = 50;
@@ -31,13 +56,14 @@ function quoted(value: string): string {
 }
 
 /** The visibility query for these runs; each run of many segments is listed once. */
-export function listQuery({ status, agent, scheduleId }: ListOptions): string {
+export function listQuery({ status, agent, tenant, scheduleId }: ListOptions): string {
   const conditions = [
     `WorkflowType = ${quoted(agentRunWorkflow)}`,
     `ExecutionStatus != 'ContinuedAsNew'`,
   ];
   if (status !== undefined) conditions.push(statusCondition(status));
   if (agent !== undefined) conditions.push(`${searchAttributes.agent} = ${quoted(agent)}`);
+  if (tenant !== undefined) conditions.push(`${searchAttributes.tenant} = ${quoted(tenant)}`);
   // Temporal's own attribute.
   if (scheduleId !== undefined) conditions.push(`TemporalScheduledById = ${quoted(scheduleId)}`);
   return conditions.join(' AND ');
@@ -65,6 +91,7 @@ export async function listRuns(
   client: WorkflowClient,
   options: ListOptions,
 ): Promise<readonly RunSummary[]> {
+  check(listSchema, options);
   const limit = options.limit ?? defaultListLimit;
   const runs: RunSummary[] = [];
   const found = client.list({ query: listQuery(options), pageSize: Math.min(limit, 1_000) });
@@ -75,7 +102,63 @@ export async function listRuns(
   return runs;
 }
 
-function summaryOf(info: WorkflowExecutionInfo): RunSummary {
+/** One page of such a list. */
+export interface RunPage {
+  readonly runs: readonly RunSummary[];
+  /** Where the next page begins; absent after the last one. */
+  readonly next?: string;
+}
+
+/** Longest cursor that the server gives, in characters, and more. */
+const cursorChars = 2_000;
+
+const cursorSchema = z
+  .string({ error: 'The cursor must be a text' })
+  .max(cursorChars, { error: `The cursor has more than ${cursorChars} characters` })
+  .regex(/^[\w-]+$/, { error: 'The cursor is none that a page gave; take its `next`' })
+  .optional();
+
+/**
+ * A page of a list, in the order of `listRuns`, from a cursor on.
+ *
+ * Contract: the cursor says only where the page begins, never which runs it may hold.
+ * Errors: `invalid-input` for a cursor that is none.
+ */
+export async function listPage(
+  client: WorkflowClient,
+  { cursor, ...options }: ListOptions & { readonly cursor?: string },
+): Promise<RunPage> {
+  const { namespace, loadedDataConverter } = client.options;
+  const { executions, nextPageToken } = await client.workflowService.listWorkflowExecutions({
+    namespace,
+    query: listQuery(options),
+    pageSize: options.limit ?? defaultListLimit,
+    nextPageToken: Buffer.from(check(cursorSchema, cursor) ?? '', 'base64url'),
+  });
+  const infos = executions.map((raw) =>
+    executionInfoFromRaw(raw, loadedDataConverter, raw, namespace),
+  );
+  const runs = (await Promise.all(infos)).map(summaryOf);
+  if (nextPageToken.length === 0) return { runs };
+  return { runs, next: Buffer.from(nextPageToken).toString('base64url') };
+}
+
+/**
+ * The run with this workflow id, as the server knows it now.
+ *
+ * Errors: of the server; `invalid-input` for a workflow that is not an agent run.
+ */
+export async function describeRun(client: WorkflowClient, workflowId: string): Promise<RunSummary> {
+  const info = await client.getHandle(workflowId).describe();
+  if (info.type !== agentRunWorkflow)
+    throw new ClientError(
+      'invalid-input',
+      `Workflow "${workflowId}" is not an agent run: its type is "${info.type}".`,
+    );
+  return summaryOf(info);
+}
+
+function summaryOf(info: Omit<WorkflowExecutionInfo, 'raw'>): RunSummary {
   const attributes = new Map<string, unknown>(
     info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]),
   );
@@ -83,7 +166,10 @@ function summaryOf(info: WorkflowExecutionInfo): RunSummary {
     const value = attributes.get(name);
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
-  const iteration = attributes.get(searchAttributes.iteration);
+  const number = (name: string): number | undefined => {
+    const value = attributes.get(name);
+    return typeof value === 'number' ? value : undefined;
+  };
   return {
     runId: info.workflowId,
     status: statusWord(info, text(searchAttributes.status)),
@@ -92,13 +178,18 @@ function summaryOf(info: WorkflowExecutionInfo): RunSummary {
     ...defined({
       route: text(searchAttributes.provider),
       reason: text(searchAttributes.reason),
-      iteration: typeof iteration === 'number' ? iteration : undefined,
+      iteration: number(searchAttributes.iteration),
+      tenant: text(searchAttributes.tenant),
+      usd: number(searchAttributes.usd),
       closedAtMs: info.closeTime?.getTime(),
     }),
   };
 }
 
-function statusWord({ status }: WorkflowExecutionInfo, attribute?: string): RunStatusWord {
+function statusWord(
+  { status }: Pick<WorkflowExecutionInfo, 'status'>,
+  attribute?: string,
+): RunStatusWord {
   if (status.name === 'COMPLETED') return attribute === 'stopped' ? 'stopped' : 'completed';
   return closedWords[status.name] ?? (attribute === 'waiting' ? 'waiting' : 'running');
 }

@@ -6,9 +6,9 @@ import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { PendingItem } from '../workflows/core/view/pending';
 import {
-  bySchema,
+  actorSchema,
   check,
-  digestSchema,
+  deciderSchema,
   editedInputSchema,
   itemIdSchema,
   personContentSchema,
@@ -33,8 +33,8 @@ export interface Actor {
 
 type Approval = Extract<PendingItem, { type: 'approval' }>;
 
-function actor({ by }: Actor): Actor {
-  return defined({ by: check(bySchema, by) });
+function actor(given: Actor): Actor {
+  return defined(check(actorSchema, given));
 }
 
 /** Sends `escalate` or `stop`. */
@@ -67,9 +67,10 @@ export async function decide(
   access: RunAccess,
   approvalId: string,
   decision: { decision: 'approve'; input?: JsonObject } | { decision: 'reject'; reason: string },
-  { digest, ...by }: Actor & { readonly digest?: string },
+  decider: Actor & { readonly digest?: string },
 ): Promise<void> {
   const id = check(itemIdSchema, approvalId);
+  const { digest, by } = check(deciderSchema, decider);
   const particulars =
     decision.decision === 'reject'
       ? { reason: check(reasonSchema, decision.reason) }
@@ -77,10 +78,9 @@ export async function decide(
   const given = {
     approvalId: id,
     // Of the action that the person saw, else of the one that waits now.
-    digest: digest === undefined ? await actionOf(access, id) : check(digestSchema, digest),
+    digest: digest ?? (await actionOf(access, id)),
     decision: decision.decision,
-    ...defined(particulars),
-    ...actor(by),
+    ...defined({ ...particulars, by }),
   };
   await update(access, updateNames.resolveApproval, {
     ...given,

@@ -1,11 +1,14 @@
 /** A handle of a run: its result, its timeline, and what people may do to it. */
 import type { z } from 'zod';
+import { defaultTaskQueue } from '../workflows/contract';
 import type { Content } from '../workflows/core/attachments';
 import type { JsonObject, JsonValue } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { PendingItem } from '../workflows/core/view/pending';
 import type { RunStatusView } from '../workflows/core/view/status';
+import type { RunSummary } from './list-runs';
+import { describeRun } from './list-runs';
 import type { Actor } from './person-requests';
 import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
@@ -21,6 +24,11 @@ import { awaitOutcome, withOutput } from './run-result';
 import { momentOf, pendingOf, statusOf } from './run-status';
 import type { TranscriptPoint } from './history/transcript-point';
 import { transcriptPoint } from './history/transcript-point';
+import type { RunExplanation } from './why/explanation';
+
+function isSchema(given: z.ZodType | WaitOptions): given is z.ZodType {
+  return typeof given === 'object' && (given as object | null) !== null && 'safeParse' in given;
+}
 
 /** What happened since the moment before, and where the run is now, if history says so yet. */
 export type RunMoment = Pick<PieceWithText, 'entries' | 'deltas'> & ReturnType<typeof momentOf>;
@@ -58,13 +66,18 @@ export class RunHandle<Output = JsonValue | undefined> {
     first: z.ZodType | WaitOptions = {},
     second: WaitOptions = {},
   ): Promise<RunResult<unknown>> {
-    const [schema, options] = 'safeParse' in first ? [first, second] : [this.output, first];
+    const [schema, options] = isSchema(first) ? [first, second] : [this.output, first];
     return withOutput(await this.outcome(options), schema);
   }
 
   /** Waits for the end of the run: `result` without a schema. Errors: `still-running` as the options say. */
   outcome(options: WaitOptions = {}): Promise<RunOutcome> {
     return attempt(this.access, () => awaitOutcome(this.access.client, this.runId, options));
+  }
+
+  /** The run's line of a list, as the server knows it now. Errors: `invalid-input` for a workflow that is not an agent run. @internal */
+  summary(): Promise<RunSummary> {
+    return attempt(this.access, () => describeRun(this.access.client, this.runId));
   }
 
   /** Where the run is. Works without a worker, then from history. */
@@ -84,7 +97,7 @@ export class RunHandle<Output = JsonValue | undefined> {
    * Contract: the same entries under the same ids in the same order, each time and in any process; none is lost over crashes and
    * segments. The next page of history is read when the reader asks for it. Text may be lost; it comes after the start of its
    * iteration and before the reply's entry.
-   * Errors: `invalid-input` for an `after` that is no id, and for `text` without the run's store.
+   * Errors: `invalid-input` for an `after` that is not an id, and for `text` without the run's store.
    */
   events(
     options: EventOptions & { readonly text: true; readonly follow?: true },
@@ -115,6 +128,12 @@ export class RunHandle<Output = JsonValue | undefined> {
    */
   transcriptPoint(iteration?: number): Promise<TranscriptPoint> {
     return attempt(this.access, () => transcriptPoint(this.access, iteration));
+  }
+
+  /** Why the run is where it is, and what to do now; `taskQueue` is where the reader's commands start runs. @internal */
+  async why(taskQueue: string = defaultTaskQueue): Promise<RunExplanation> {
+    const { explainRun } = await import('./why/read-facts.ts');
+    return explainRun(this.access, taskQueue);
   }
 
   /** Hands the run to a person: it waits for `answer('escalation', ...)`. */

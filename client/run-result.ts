@@ -8,7 +8,7 @@ import { reportOf } from '../workflows/core/run/ending';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { RunState } from '../workflows/core/run/state';
 import type { RunResult } from '../workflows/core/typed-agent';
-import { check } from './check-input';
+import { check, optionsOf } from './check-input';
 import { ClientError } from './client-error';
 import type { SegmentEnd } from './history/facts';
 import type { FoldedSegment } from './history/fold';
@@ -29,7 +29,7 @@ export interface WaitOptions {
 /** Longest timer of JavaScript in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
 
-const waitOptions = z.strictObject({
+const waitOptions = optionsOf('a wait (behind a schema of zod, if there is one)', {
   timeoutMs: z
     .int({ error: 'timeoutMs must be a whole number of milliseconds' })
     .min(0, { error: 'timeoutMs must not be negative' })

@@ -2,7 +2,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-const productFolders = ['workflows', 'activities', 'client', 'workers', 'testing'];
+const productFolders = [
+  'workflows',
+  'activities',
+  'client',
+  'server',
+  'workers',
+  'telemetry',
+  'testing',
+];
 
 /** Lines of a source that are neither blank nor a comment of their own. */
 export function countLines(source: string): number {

@@ -14,7 +14,7 @@ type Edges = ReadonlyMap<string, ReadonlySet<string>>;
 const picturedFile = 'docs/architecture.md';
 /** Folders whose rooms have a picture of their own. */
 const zooms = ['workflows/core', 'activities'];
-const product = /^(workflows|activities|client|workers|testing)\//;
+const product = /^(workflows|activities|client|server|workers|telemetry|testing)\//;
 
 /** The room of a product file in the picture of everything. */
 function topRoomOf(file: string): string | undefined {

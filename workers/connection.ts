@@ -81,13 +81,24 @@ async function configuredServer(
   return { address, namespace, ...defined(more) };
 }
 
+/** Errors: `SetupError` for what is no server's address. */
+function given(options: ServerOptions): ServerOptions {
+  const { address } = (options as Partial<ServerOptions> | undefined) ?? {};
+  if (typeof address === 'string' && /^(\[[\da-f:]+\]|[^\s:/]+)(:\d{1,5})?$/i.test(address))
+    return options;
+  const shown = address === undefined ? 'missing' : JSON.stringify(address).slice(0, 100);
+  throw new SetupError(
+    `The address of Temporal is ${shown}. Give { address: 'host:port' } without a scheme, or what openTemporal() returned.`,
+  );
+}
+
 /**
  * Resolves if the server serves the namespace.
  *
  * Errors: `SetupError` that names the address or namespace and what to do, within twice `connectTimeoutMs`.
  */
 export async function requireServing(options: ServerOptions): Promise<void> {
-  const { address, namespace = 'default', connectTimeoutMs = defaultTimeoutMs } = options;
+  const { address, namespace = 'default', connectTimeoutMs = defaultTimeoutMs } = given(options);
   const problem = await waitUntilServing(options, Date.now() + connectTimeoutMs);
   if (problem === undefined) return;
   if (problem.type === 'unreachable') throw unreachable(options, problem.reason);

@@ -8,7 +8,7 @@ import { rememberSecretsOf } from '../activities/untrusted/known-secrets';
 import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
 
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const secretNames = new Set([
   'TEMPORAL_API_KEY',
   'ANTHROPIC_API_KEY',
@@ -119,6 +119,7 @@ const schema = z.object({
     .string()
     .regex(/^[^.\s]+$/, 'set it to a name without dots and spaces, such as agents')
     .optional(),
+  HOLDFAST_GATEWAY_TOKENS: z.string().optional(),
   HOLDFAST_DATA_CONVERTER: z.string().optional(),
   HOLDFAST_ENCRYPTION_KEYS: encryptionKeys.optional(),
   HOLDFAST_CODEC_TOKEN: secret.min(16, 'use at least 16 characters').optional(),
@@ -160,6 +161,9 @@ export function readEnvironment(
   return environmentFrom(parseVariables(source), directory, source);
 }
 
+/** OpenTelemetry's own variables, for `startTelemetry`, which checks them. */
+const openTelemetryName = /^OTEL_/;
+
 function environmentFrom(
   variables: Variables,
   directory: string,
@@ -188,6 +192,9 @@ function environmentFrom(
     /** How the built-in agent's commands run; false: with the rights of the worker. */
     sandbox: variables.HOLDFAST_SANDBOX ?? false,
     ci: variables.CI !== undefined && variables.CI !== 'false',
+    openTelemetry: Object.fromEntries(
+      Object.entries(source).filter(([key]) => openTelemetryName.test(key)),
+    ),
     ...defined({
       buildId: variables.HOLDFAST_BUILD_ID,
       /** Name of the worker deployment whose version `buildId` is; absent: workers have no versions. */
@@ -200,6 +207,8 @@ function environmentFrom(
       codecToken: variables.HOLDFAST_CODEC_TOKEN,
       /** Module that exports the `dataConverter`, or the `encryption`, of workers and clients. */
       dataConverterFile: fileFrom(variables.HOLDFAST_DATA_CONVERTER, directory),
+      /** Who may use the gateway, as JSON. */
+      gatewayTokens: variables.HOLDFAST_GATEWAY_TOKENS,
       /** File of the private key that signs decisions. */
       approvalKeyFile: fileFrom(variables.HOLDFAST_APPROVAL_KEY, directory),
     }),

@@ -7,6 +7,7 @@ import type { Activities } from '../workflows/core/activities';
 import { defined } from '../workflows/core/json';
 import { prebuiltBundlePath } from './prebuilt-bundle';
 import { SetupError } from './setup-error';
+import { isMadeActivities } from './worker-options';
 import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './workflow-bundle';
 
 interface PluginOptions {
@@ -29,7 +30,8 @@ export class HoldfastPlugin extends SimplePlugin {
   readonly #given: PluginOptions;
 
   /** `activities` are made by `createActivities`; `encryption` is the one of their store, and that of the clients. */
-  constructor(given: PluginOptions) {
+  constructor(options: PluginOptions) {
+    const given = checkedOptions(options);
     super({ name: 'holdfast', activities: (existing) => merged(existing, given.activities) });
     this.#given = given;
   }
@@ -71,6 +73,19 @@ export class HoldfastPlugin extends SimplePlugin {
       ? { ...options, workflowsPath: holdfastWorkflowsPath() }
       : { ...options, workflowBundle: { codePath } };
   }
+}
+
+/** Errors: `SetupError` for anything but `{ activities, encryption }`. */
+function checkedOptions(options: unknown): PluginOptions {
+  const given: Partial<PluginOptions> = { ...(options as object | undefined) };
+  const unknown = Object.keys(given).find((key) => !['activities', 'encryption'].includes(key));
+  if (unknown !== undefined)
+    throw new SetupError(
+      `HoldfastPlugin: unknown option "${unknown}"; it takes { activities, encryption }. Options of the worker belong to Worker.create.`,
+    );
+  const { activities, encryption } = given;
+  if (isMadeActivities(activities)) return { activities, ...defined({ encryption }) };
+  throw new SetupError('HoldfastPlugin: activities: give what createActivities() returns.');
 }
 
 /** Whether something of a worker's options is to be bundled with the workflows. */

@@ -1,11 +1,14 @@
 /** The worker's log: pino, with secrets redacted, and the Temporal SDK's runtime bridged into it. */
-import type { LogMetadata } from '@temporalio/worker';
+import type { LogMetadata, MetricsExporterConfig } from '@temporalio/worker';
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { DestinationStream, Logger } from 'pino';
 import { destination, pino } from 'pino';
 import { withoutSecrets } from '../activities/untrusted/known-secrets';
+import { defined } from '../workflows/core/json';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import type { Environment } from './env';
+import { logLevels } from './env';
+import { SetupError } from './setup-error';
 
 const standardErrorFd = 2;
 
@@ -39,14 +42,20 @@ export function toTemporalLogger(logger: Logger): DefaultLogger {
  */
 export function installRuntime(
   log: Logger | Environment['logLevel'],
-  { withoutWorkers = false }: { readonly withoutWorkers?: boolean } = {},
+  {
+    withoutWorkers = false,
+    metrics,
+  }: { readonly withoutWorkers?: boolean; readonly metrics?: MetricsExporterConfig } = {},
 ): boolean {
+  if (typeof log === 'string' && !logLevels.includes(log))
+    throw new SetupError(`The log level is "${log}"; use ${logLevels.join(', ')}.`);
   if (Runtime._instance !== undefined) return false;
   Runtime.install({
     logger: toTemporalLogger(typeof log === 'string' ? createLogger(log) : log),
     ...(withoutWorkers ? { shutdownSignals: [] } : {}),
     telemetryOptions: {
       logging: { filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }), forward: {} },
+      ...defined({ metrics }),
     },
   });
   return true;

@@ -5,7 +5,7 @@ import { searchAttributes } from '../workflows/contract';
 import { reasonOf, SetupError } from './setup-error';
 
 /** Types of search attribute that Holdfast uses. */
-export type SearchAttributeTypeName = 'Keyword' | 'Int';
+export type SearchAttributeTypeName = 'Keyword' | 'Int' | 'Double';
 
 /**
  * What a run shows in lists and can be found by.
@@ -18,6 +18,8 @@ export const holdfastSearchAttributes: Readonly<Record<string, SearchAttributeTy
   [searchAttributes.provider]: 'Keyword',
   [searchAttributes.reason]: 'Keyword',
   [searchAttributes.iteration]: 'Int',
+  [searchAttributes.tenant]: 'Keyword',
+  [searchAttributes.usd]: 'Double',
 };
 
 type OperatorAccess = Pick<Connection, 'operatorService'>;

@@ -63,6 +63,12 @@ const anEncryption = z.custom<Encryption>(
   (value) => typeof (value as Partial<Encryption> | null)?.dataConverter === 'object',
   { error: ({ input }) => `is ${shown(input)}: give what createEncryption() returns` },
 );
+
+/** Whether it has Holdfast's activities. */
+export function isMadeActivities(value: unknown): value is Activities {
+  return typeof (value as Partial<Activities> | null | undefined)?.callModel === 'function';
+}
+
 const text = z
   .string({ error: ({ input }) => `is ${shown(input)}: give a text` })
   .regex(/\S/, { error: 'is empty' });
@@ -78,6 +84,10 @@ const whole = (least: number): z.ZodType => {
     `is ${shown(input)}: give a whole number from ${least} to ${longestMs}`;
   return z.int({ error }).min(least, { error }).max(longestMs, { error });
 };
+
+const madeActivities = z.custom(isMadeActivities, {
+  error: ({ input }) => `is ${shown(input)}: give what createActivities() returns`,
+});
 
 /** What is wrong with options that are right one by one: the option, and what to do. */
 type Problem = readonly [option: string, message: string];
@@ -134,7 +144,7 @@ const schema = withProblems(
   z.strictObject(
     {
       connection: anObject('what connectWorker() resolves to'),
-      activities: anObject('what createActivities() returns'),
+      activities: madeActivities,
       encryption: anEncryption.optional(),
       namespace: text.optional(),
       taskQueue: text.optional(),
@@ -163,7 +173,7 @@ const schema = withProblems(
       error: (issue) =>
         issue.code === 'unrecognized_keys'
           ? `${issue.keys.join(', ')}: no such option; others of Worker.create are for a worker of your own, with plugins: [new HoldfastPlugin({ activities })]`
-          : undefined,
+          : 'give { connection, activities }',
     },
   ),
   ({ activities, ...options }) => {

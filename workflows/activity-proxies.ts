@@ -84,8 +84,7 @@ function limitsOf(command: ActivityCommand): ActivityOptions {
 }
 
 function summaryOf(command: ActivityCommand): string {
-  const summary =
-    command.type === 'prepare-run' ? `prepare ${command.input.agent}` : command.summary;
+  const summary = command.type === 'prepare-run' ? command.input.agent : command.summary;
   return shortened(summary, summaryChars);
 }
 

@@ -20,6 +20,7 @@ import { createCommandExecutor } from './execute-command';
 import { checkRunInput } from './invalid-input';
 import { registerMessageHandlers } from './message-handlers';
 import { runKey } from './run-key';
+import { reportStep } from './run-observer';
 import { createRunVisibility } from './run-visibility';
 
 function stamp(event: UnstampedEvent): RunEvent {
@@ -31,12 +32,20 @@ function stamp(event: UnstampedEvent): RunEvent {
   };
 }
 
-function begin(input: AgentRunInput): Transition {
+/** Decides about an event, for whoever observes the run too. */
+function decide(before: RunState, event: RunEvent): Transition {
+  const decided = transition(before, event);
+  reportStep({ before, event, decided });
+  return decided;
+}
+
+function begin({ state, request }: AgentRunInput): Transition {
   const atMs = Date.now();
-  if (input.state !== undefined)
-    return transition(restoreRunState(input.state), { type: 'segment-started', atMs });
-  const { request } = input;
-  return initialTransition({ type: 'run-started', atMs, runKey: runKey(), request });
+  if (state !== undefined) return decide(restoreRunState(state), { type: 'segment-started', atMs });
+  const event = { type: 'run-started', atMs, runKey: runKey(), request } as const;
+  const decided = initialTransition(event);
+  reportStep({ event, decided });
+  return decided;
 }
 
 /**
@@ -115,7 +124,7 @@ async function runSegment(
       const event = events.shift();
       if (event === undefined) return;
       try {
-        take(transition(state, stamp(event)));
+        take(decide(state, stamp(event)));
       } catch (thrown) {
         broken.push(thrown);
       }

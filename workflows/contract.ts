@@ -79,4 +79,6 @@ export const searchAttributes = {
   provider: 'HoldfastProvider',
   reason: 'HoldfastReason',
   iteration: 'HoldfastIteration',
+  tenant: 'HoldfastTenant',
+  usd: 'HoldfastUsd',
 } as const;

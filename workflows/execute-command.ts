@@ -25,6 +25,7 @@ import { shownText } from './core/secrets/shown-text';
 import { visibleText } from './core/secrets/visible-text';
 import type { TemporalWork } from './core/tools/ports';
 import { codeSpan } from './core/view/markdown';
+import { memoOf } from './core/view/memo';
 import { inheritedSearchAttributes } from './run-visibility';
 import { runPreparedWork } from './temporal-work';
 import { shortened } from './core/shortened';
@@ -52,7 +53,8 @@ function runSubagent({
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
     staticSummary: shortened(`${request.agent}: ${visibleText(task)}`, summaryChars),
     staticDetails: `### Subagent of ${codeSpan(request.parent?.runId ?? '')}\n\n> ${codeSpan(task)}`,
-    ...inheritedSearchAttributes(request.agent),
+    memo: memoOf(runId, request.agent),
+    ...inheritedSearchAttributes(request),
   });
 }
 

@@ -18,7 +18,7 @@ const { extractPatterns: extract } = proxyActivities<Activities>({
 /**
  * Brings the patterns of every tenant up to date.
  *
- * Contract: idempotent; overlapping ones disturb each other in nothing.
+ * Contract: idempotent; executions that overlap do not disturb each other.
  */
 export async function extractPatterns(): Promise<ExtractionReport> {
   return extract();

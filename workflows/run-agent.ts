@@ -48,8 +48,8 @@ async function runAsChild(
 ): Promise<RunOutcome> {
   const attributes =
     findable === true
-      ? { typedSearchAttributes: firstAttributes(request.agent) }
-      : inheritedSearchAttributes(request.agent);
+      ? { typedSearchAttributes: firstAttributes(request) }
+      : inheritedSearchAttributes(request);
   try {
     const outcome = await executeChild<AgentRunWorkflow>(agentRunWorkflow, {
       ...(findable === false ? {} : attributes),

@@ -102,7 +102,7 @@ export interface AgentDefinition<
   readonly tools: Tools;
   /**
    * Agents that may take a run over: each is a tool `transfer_to_<agent>` for the model. The run goes on with its transcript, limits
-   * and budget, and with the other agent's instructions, tools and chain; it ends as the agent says that it was started with.
+   * and budget, and with the other agent's instructions, tools and chain; it ends as the agent says with which it was started.
    */
   readonly handoffs?: readonly Handoff<z.output<Context>>[];
   /** Checks of what the agent is asked, and of what its runs answer. */
@@ -114,6 +114,7 @@ export interface AgentDefinition<
    * object. Where the vendor can, it enforces the form; in any case it is checked here, and the model corrects what does not fit.
    */
   readonly output?: Output;
+  /** Limits of its runs. Those that a run is started with replace them, field by field. */
   readonly limits?: Partial<Limits>;
   /** What each run may spend, its subagents included. A run's own budget replaces it, field by field. */
   readonly budget?: Budget;

@@ -1,6 +1,6 @@
 /** The context of a run as it begins: given by whoever starts it, or taken from the run that it comes from (ADR 0054). */
 import type { JsonObject } from '../../workflows/core/json';
-import { contextBytes } from '../../workflows/core/limits';
+import { contextBytes, defaultTenant } from '../../workflows/core/limits';
 import type { PrepareRunInput } from '../../workflows/core/run/ports';
 import { InfraException } from '../lifecycle/infra-exception';
 import { canonicalJson } from '../stores/content-hash';
@@ -142,7 +142,11 @@ export async function givenContext(
 /** The instructions of one run. Errors: `config_invalid`; an `InfraException` of the author's as it is. */
 export async function instructionsFor(
   agent: ResolvedAgent,
-  { tenant = 'default', workspace, context }: Pick<RunConfig, 'tenant' | 'workspace' | 'context'>,
+  {
+    tenant = defaultTenant,
+    workspace,
+    context,
+  }: Pick<RunConfig, 'tenant' | 'workspace' | 'context'>,
 ): Promise<string> {
   const { instructions } = agent;
   if (typeof instructions === 'string') return instructions;

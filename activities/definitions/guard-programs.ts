@@ -61,7 +61,7 @@ function warningOf(
   return (
     `Agent "${name}": each call of ${loose} waits for approval, because the programs that it starts could decide the approvals of this worker's agents themselves (${namesOf(atRisk)}). ` +
     "If that is what you want, set programs: 'ask' on the agent. Else run its commands in a sandbox, give createActivities the public keys of approvers, so that decisions must be signed, " +
-    "or accept that programs may approve: programs: 'may-approve'. See docs/guard.md."
+    "or accept that programs may approve: programs: 'may-approve'. See docs/approvals.md."
   );
 }
 

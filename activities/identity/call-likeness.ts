@@ -52,10 +52,10 @@ function isNumeric(value: JsonValue): boolean {
 
 /** The input without what only moves a window; undefined if nothing does. */
 function windowInput({ effect }: Tool, input: JsonObject): JsonObject | undefined {
-  const movesWindow = (name: string, value: JsonValue): boolean =>
+  const isWindow = (name: string, value: JsonValue): boolean =>
     effect === 'read' && hasRole(name, 'window') && (isNumeric(value) || /cursor|token/.test(name));
   const entries = Object.entries(input)
-    .filter(([name, value]) => !movesWindow(name, value))
+    .filter(([name, value]) => !isWindow(name, value))
     .map(([name, value]): [string, JsonValue] =>
       hasRole(name, 'command') && typeof value === 'string'
         ? [name, withoutWindow(value)]
@@ -63,6 +63,11 @@ function windowInput({ effect }: Tool, input: JsonObject): JsonObject | undefine
     );
   const rest = Object.fromEntries(entries);
   return canonicalJson(rest) === canonicalJson(input) ? undefined : rest;
+}
+
+/** Whether something of the call only moves a window. */
+export function movesWindow(tool: Tool, input: JsonObject): boolean {
+  return windowInput(tool, plainInput(tool, input)) !== undefined;
 }
 
 /** Whether a value may be a mere label: one short line without a path. */

@@ -59,9 +59,18 @@ export function plainName(name: string): string {
     .toLowerCase();
 }
 
+/** Names whose words are remembered, and the longest of them in characters: models may invent any. */
+const rememberedNames = { most: 1_000, chars: 100 } as const;
+const wordsOfNames = new Map<string, readonly string[]>();
+
 /** A name's words: `filePath` gives `file` and `path`. */
 function nameWords(name: string): readonly string[] {
-  return plainName(name).split('_').filter(Boolean);
+  const known = wordsOfNames.get(name);
+  if (known !== undefined) return known;
+  const words = plainName(name).split('_').filter(Boolean);
+  if (wordsOfNames.size >= rememberedNames.most) wordsOfNames.clear();
+  if (name.length <= rememberedNames.chars) wordsOfNames.set(name, words);
+  return words;
 }
 
 function isWindow(words: readonly string[]): boolean {

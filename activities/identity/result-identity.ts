@@ -4,7 +4,7 @@ import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
 import type { ResultIdentity } from '../../workflows/core/tools/ports';
 import { contentHash } from '../stores/content-hash';
-import { callLikeness, commandOf } from './call-likeness';
+import { commandOf, movesWindow } from './call-likeness';
 import { isOnlyEcho } from './command-text';
 import { isStatusOfOutage, mentionsOutage } from '../tool-call/outage';
 import { reportsFailure } from '../tool-output/reported-failure';
@@ -81,8 +81,8 @@ export function resultIdentityOf(
 ): ResultIdentity {
   const text = textOf(execution);
   const said = isOnlyEcho(commandOf(input) ?? '') ? text.replace(/\d+/g, '0') : text;
-  const movesWindow = callLikeness(tool, input).alike?.window !== undefined;
-  const sketch = movesWindow && execution.type === 'output' ? sketchOf(text) : undefined;
+  const isPart = execution.type === 'output' && movesWindow(tool, input);
+  const sketch = isPart ? sketchOf(text) : undefined;
   const media = (execution.type === 'output' ? (execution.media ?? []) : []).map(({ content }) =>
     contentHash(content),
   );

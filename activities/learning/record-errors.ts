@@ -2,6 +2,7 @@
 import { errorFingerprint, errorKindText } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
+import { defaultTenant } from '../../workflows/core/limits';
 import type { ObservedError } from '../../workflows/core/learning/ports';
 import type { Message } from '../../workflows/core/message';
 import type { RunConfig } from '../definitions/run-config';
@@ -11,9 +12,6 @@ import { isJsonObject } from '../tools/input-schema';
 import type { CallWithInput, ReadResult } from './fix-template';
 import { fixBetween } from './fix-template';
 import { afterUse } from './evidence';
-
-/** Tenant of runs without one. */
-export const defaultTenant = 'default';
 
 /** Results before a call in which its values are looked for (ADR 0027). */
 export const searchedResults = 20;

@@ -2,6 +2,7 @@
 import { defaultConfidence } from '../../workflows/core/recovery/confidence';
 import { errorFingerprint } from '../../workflows/core/errors/error-fingerprint';
 import { defined } from '../../workflows/core/json';
+import { defaultTenant } from '../../workflows/core/limits';
 import type { LearnedAction, LearnedQuestion } from '../definitions/feature-hooks';
 import type { Message } from '../../workflows/core/message';
 import type { Fix, Pattern } from '../stores/patterns/pattern-shape';
@@ -11,7 +12,7 @@ import { wholeOutput } from '../tool-call/path-origin';
 import { trustIn } from './evidence';
 import type { ReadResult } from './fix-template';
 import { describeFix, parametersFrom } from './fix-template';
-import { defaultTenant, searchedResults } from './record-errors';
+import { searchedResults } from './record-errors';
 
 /** Whole outputs from which a fix takes a value, newest last. */
 async function outputsFor(

@@ -5,8 +5,6 @@ import type { InfraError } from '../../workflows/core/failure';
  * A failure that the model must not see. A tool throws it with the code `tool_infrastructure` for what only people can repair: the
  * run ends at once as `infra`, with the message. The other codes are for the runtime itself; after some of them a run waits or
  * retries.
- *
- * Thrown inside activities; `error-mapping.ts` turns it into an ApplicationFailure at the boundary.
  */
 export class InfraException extends Error {
   readonly failure: InfraError;

@@ -208,7 +208,9 @@ function measureMessages(
   model: string,
 ): MessagesMeasure {
   const measure = measureOn(`${wire}/${model}`, wire, model);
-  return messages.map(measure).reduce(addMeasures, nothing);
+  const all = { ...nothing, text: { ...noTextTokens } };
+  for (const message of messages) addMeasure(all, measure(message));
+  return all;
 }
 
 /** Tokens that the vendor will probably count for these messages. */
@@ -233,16 +235,23 @@ const nothing: MessagesMeasure = {
   pages: 0,
 };
 
-function addMeasures(left: MessagesMeasure, right: MessagesMeasure): MessagesMeasure {
-  return {
-    text: addTextTokens(left.text, right.text),
-    thoughtTokens: left.thoughtTokens + right.thoughtTokens,
-    mediaTokens: left.mediaTokens + right.mediaTokens,
-    bytes: left.bytes + right.bytes,
-    images: left.images + right.images,
-    largestImageBytes: Math.max(left.largestImageBytes, right.largestImageBytes),
-    pages: left.pages + right.pages,
-  };
+type Changeable<Value> = {
+  -readonly [Field in keyof Value]: Value[Field] extends object
+    ? Changeable<Value[Field]>
+    : Value[Field];
+};
+
+/** Adds in place: a conversation has thousands of messages, and each call adds up all of them. */
+function addMeasure(sum: Changeable<MessagesMeasure>, each: MessagesMeasure): void {
+  sum.text.words += each.text.words;
+  sum.text.marks += each.text.marks;
+  sum.text.scripts += each.text.scripts;
+  sum.thoughtTokens += each.thoughtTokens;
+  sum.mediaTokens += each.mediaTokens;
+  sum.bytes += each.bytes;
+  sum.images += each.images;
+  sum.largestImageBytes = Math.max(sum.largestImageBytes, each.largestImageBytes);
+  sum.pages += each.pages;
 }
 
 /** Models whose measures are remembered: images cost each one differently. */

@@ -31,7 +31,8 @@ async function contentBlock(store: Store, pending: PendingResult): Promise<ToolR
     const answer = await answerParts(store, pending.text ?? '(no output)', attachments);
     return { type: 'tool-result', toolCallId, name, ...answer, isError };
   }
-  const stored: unknown = JSON.parse((await store.getBlob(pending.result)).toString('utf8'));
+  const blob = store.recentBlob(pending.result) ?? (await store.getBlob(pending.result));
+  const stored: unknown = JSON.parse(blob.toString('utf8'));
   const { data } = storedResult.safeParse(stored);
   if (data !== undefined) return { type: 'tool-result', toolCallId, name, ...data };
   throw new InfraException({

@@ -193,7 +193,8 @@ async function withoutNamedSecrets(json: string): Promise<string> {
 /** Whether a text holds a secret, also one that hidden characters part. */
 function holdsSecret(text: string): boolean {
   const visible = stripHidden(text);
-  return withoutSecrets(text) !== text || withoutSecrets(visible) !== visible;
+  if (withoutSecrets(visible) !== visible) return true;
+  return visible !== text && withoutSecrets(text) !== text;
 }
 
 /** Characters that are cleaned without a break for other work of the process: some 20 ms. */

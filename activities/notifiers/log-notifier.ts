@@ -3,7 +3,7 @@ import { log } from '@temporalio/activity';
 import type { Notifier } from '../definitions/notifier';
 import { argumentLines } from './argument-lines';
 
-/** A notifier that needs no receiver. */
+/** A notifier that writes to the worker's log. */
 export function logNotifier(name = 'log'): Notifier {
   return {
     name,

@@ -1,5 +1,7 @@
 /** One POST of JSON to a receiver of notifications: bounded in time, no redirects, errors without the address's secrets. */
+import { z } from 'zod';
 import { NotifierError } from '../definitions/notifier';
+import { checkOptions } from '../lifecycle/check-options';
 
 /** Milliseconds that a receiver may take (ADR 0027). */
 export const receiverTimeoutMs = 10_000;
@@ -67,15 +69,21 @@ export async function postJson(
   });
 }
 
-/**
- * Checks the address of a receiver when its notifier is made.
- *
- * Errors: TypeError that does not show the address.
- */
-export function checkedUrl(notifier: string, url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.protocol === 'https:' || parsed?.protocol === 'http:') return url;
-  throw new TypeError(
-    `Notifier "${notifier}": its url is not an http or https address (${url.length} characters, not shown).`,
-  );
+/** What every receiver is given. */
+export const receiverShape = {
+  name: z.string({ error: 'give a text' }).optional(),
+  // Never shown: whoever has it can post.
+  url: z
+    .string({ error: 'give the address of the webhook' })
+    .refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), {
+      error: ({ input }) =>
+        `it has ${String(input).length} characters, not shown, and is no http or https address; give one such as https://host/path`,
+    }),
+  timeoutMs: z.int({ error: 'give milliseconds' }).min(1, { error: 'give at least 1' }).optional(),
+};
+
+/** Errors: `UserError` that names each option with its fault; no value is shown. */
+export function checkReceiver(maker: string, shape: z.ZodObject, options: unknown): void {
+  const known = `Known options: ${Object.keys(shape.shape).join(', ')}.`;
+  checkOptions(maker, '', shape, options, known);
 }

@@ -1,7 +1,8 @@
 /** Posts notifications to an incoming webhook of Slack, or of anything that takes Slack's blocks (Mattermost, Rocket.Chat). */
+import { z } from 'zod';
 import type { Notification, Notifier } from '../definitions/notifier';
 import { argumentLines } from './argument-lines';
-import { checkedUrl, postJson, receiverTimeoutMs } from './post-json';
+import { checkReceiver, postJson, receiverShape, receiverTimeoutMs } from './post-json';
 import { shortened } from '../../workflows/core/shortened';
 
 /** An incoming webhook. */
@@ -97,11 +98,11 @@ function slackMessage(notification: Notification): {
 /**
  * A notifier for Slack.
  *
- * Errors: TypeError at once for an address that cannot be used.
+ * Errors: `UserError` at once for an option that cannot be used.
  */
 export function slackNotifier(options: SlackOptions): Notifier {
-  const { name = 'slack', timeoutMs = receiverTimeoutMs } = options;
-  const url = checkedUrl(name, options.url);
+  checkReceiver('slackNotifier', z.strictObject(receiverShape), options);
+  const { name = 'slack', url, timeoutMs = receiverTimeoutMs } = options;
   return {
     name,
     notify: (notification, signal) =>

@@ -1,8 +1,9 @@
 /** Posts notifications as JSON, signed as Standard Webhooks has it, so that receivers can check them with a library. */
 import { createHmac } from 'node:crypto';
+import { z } from 'zod';
 import type { Notifier } from '../definitions/notifier';
 import { rememberSecret } from '../untrusted/known-secrets';
-import { checkedUrl, postJson, receiverTimeoutMs } from './post-json';
+import { checkReceiver, postJson, receiverShape, receiverTimeoutMs } from './post-json';
 
 /** A receiver of signed JSON. */
 export interface WebhookOptions {
@@ -16,6 +17,14 @@ export interface WebhookOptions {
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly clock?: () => number;
 }
+
+const webhookShape = z.strictObject({
+  ...receiverShape,
+  secret: z
+    .string({ error: 'give the secret that the receiver has, too' })
+    .min(16, { error: 'it has fewer than 16 characters; give a longer one' }),
+  clock: z.custom((value) => typeof value === 'function', 'give a function').optional(),
+});
 
 const encodedSecret = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
@@ -38,14 +47,13 @@ function webhookSignature(secret: string, id: string, timestamp: number, body: s
  * A notifier that posts `{ type: 'holdfast.waiting', timestamp, data: Notification }`. `webhook-id` is the notification's id: a
  * receiver that has seen it before has a duplicate.
  *
- * Errors: TypeError at once for an address or secret that cannot be used.
+ * Errors: `UserError` at once for an option that cannot be used.
  */
 export function webhookNotifier(options: WebhookOptions): Notifier {
-  const { name = 'webhook', secret, timeoutMs = receiverTimeoutMs, clock = Date.now } = options;
-  const url = checkedUrl(name, options.url);
+  checkReceiver('webhookNotifier', webhookShape, options);
+  const { name = 'webhook', url, secret } = options;
+  const { timeoutMs = receiverTimeoutMs, clock = Date.now } = options;
   rememberSecret(secret);
-  if (secret.length < 16)
-    throw new TypeError(`Notifier "${name}": its secret has fewer than 16 characters.`);
   return {
     name,
     async notify(notification, signal) {

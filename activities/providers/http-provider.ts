@@ -43,6 +43,8 @@ export interface ProviderSetup extends Required<Pick<Provider, 'name' | 'vendor'
   readonly account?: { readonly client: unknown; readonly baseUrl: string | undefined } | undefined;
   /** False for local servers that take any key. */
   readonly needsKey: boolean;
+  /** What the author gave, with the names of what there is. */
+  readonly given: { readonly config: object; readonly known: readonly string[] };
 }
 
 /** A provider that sends its requests with `send`, and maps the settings of its routes by these rules. */
@@ -77,7 +79,12 @@ function accountProblem(
 
 /** What is wrong and how to correct it, or undefined. Contract: the text never contains the key. */
 function setupProblem(setup: ProviderSetup): string | undefined {
-  const { name, apiKey, baseUrl, needsKey, account } = setup;
+  const { name, wire, apiKey, baseUrl, needsKey, account, given } = setup;
+  const unknown = Object.keys(given.config).find((key) => !given.known.includes(key));
+  if (unknown !== undefined)
+    return `Provider "${name}" has the unknown option "${unknown}"; known are ${given.known.join(', ')}.`;
+  if (!['anthropic', 'responses', 'chat'].includes(wire))
+    return `Provider "${name}" has the api ${JSON.stringify(wire)}; give 'responses' or 'chat', which compatible servers speak.`;
   if (!/^[a-z0-9][a-z0-9._-]*$/i.test(name))
     return `Provider name "${name}" must be letters, digits, "-", "_" and "." only, as it becomes part of route names.`;
   if (account !== undefined) return accountProblem(name, account);

@@ -1,5 +1,6 @@
 /** Servers that speak Chat Completions, with their addresses and dialects. */
 import { defined } from '../../workflows/core/json';
+import { UserError } from '../lifecycle/user-error';
 import { chatDialects } from './openai/chat-dialect';
 import { openaiProvider, type OpenAIProviderConfig } from './openai/openai-provider';
 import type { Provider } from './provider';
@@ -32,6 +33,10 @@ export function presetProvider(
   presetName: PresetName,
   config: Pick<OpenAIProviderConfig, 'apiKey' | 'baseUrl' | 'name' | 'dialect'> = {},
 ): Provider {
+  if (!Object.hasOwn(presets, presetName))
+    throw new UserError(
+      `No preset is called ${JSON.stringify(presetName)}; known are ${presetNames.join(', ')}. For another server that speaks Chat Completions: openaiProvider({ api: 'chat', name, baseUrl, apiKey }).`,
+    );
   const dialect = chatDialects[presetName];
   const fixed = { api: 'chat', name: presetName, vendor: presetName, dialect } as const;
   return openaiProvider({ ...fixed, ...presets[presetName], ...defined(config) });

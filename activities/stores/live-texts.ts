@@ -73,18 +73,15 @@ export class LiveTexts {
   async write(runKey: string, piece: TextPiece, isFirst: boolean): Promise<void> {
     const runHash = contentHash(runKey);
     const { call, number, ...rest } = piece;
-    await this.database.write(async (query) => {
-      if (isFirst) await query(deleteOthersSql, [runHash, call]);
-      await query(insertSql, [runHash, call, number, JSON.stringify(rest)]);
-    });
+    await this.database.write([
+      ...(isFirst ? [[deleteOthersSql, [runHash, call]] as const] : []),
+      [insertSql, [runHash, call, number, JSON.stringify(rest)]],
+    ]);
   }
 
   /** Removes what nobody watches any more. */
   async prune(): Promise<void> {
-    await this.database.write(async (query) => {
-      await query(prunePiecesSql);
-      await query(pruneWatchersSql);
-    });
+    await this.database.write([[prunePiecesSql], [pruneWatchersSql]]);
   }
 
   async #renew(runHash: string): Promise<void> {
@@ -98,7 +95,7 @@ export class LiveTexts {
         this.#pruneDueMs = nowMs + pruneMs;
         await this.prune();
       }
-      await this.database.write((query) => query(renewSql, [runHash, watchedMs]));
+      await this.database.write([[renewSql, [runHash, watchedMs]]]);
     } catch (thrown) {
       this.#renewals.delete(runHash);
       throw thrown;

@@ -7,6 +7,8 @@ import { rememberPasswordOf } from '../untrusted/known-secrets';
 import type { Store } from './store';
 import { storeConfigInvalid } from './store-errors';
 import { defaultStoreLimits, type StoreLimits } from './store-limits';
+import type * as Postgres from './postgres/postgres-database';
+import type * as Sqlite from './sqlite/sqlite-database';
 
 /**
  * Opens, and creates if need be, the store at `sqlite:<path>`, a plain path, or `postgres://...`.
@@ -27,6 +29,10 @@ export async function openStore(
     readonly encryption?: Encryption;
   } = {},
 ): Promise<Store> {
+  if (typeof (url as unknown) !== 'string')
+    throw storeConfigInvalid(
+      `The store address is ${typeof url}. Give a text: sqlite:<path> or postgres://user:password@host/database.`,
+    );
   rememberPasswordOf(url);
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
   const database = await openDatabase(url, all);
@@ -54,12 +60,14 @@ async function openDatabase(url: string, limits: StoreLimits): Promise<SqlDataba
     case undefined:
     case 'sqlite': {
       const file = sqliteFile(url, url.replace(/^sqlite:/i, ''));
-      const { SqliteDatabase } = await import('./sqlite/sqlite-database.ts');
+      // eslint-disable-next-line @typescript-eslint/no-require-imports -- jest has no import() in CommonJS (ADR 0029).
+      const { SqliteDatabase } = require('./sqlite/sqlite-database') as typeof Sqlite;
       return SqliteDatabase.open(file, limits.waitMs);
     }
     case 'postgres':
     case 'postgresql': {
-      const { PostgresDatabase } = await import('./postgres/postgres-database.ts');
+      // eslint-disable-next-line @typescript-eslint/no-require-imports -- jest has no import() in CommonJS (ADR 0029).
+      const { PostgresDatabase } = require('./postgres/postgres-database') as typeof Postgres;
       return PostgresDatabase.open(url, limits);
     }
     default:

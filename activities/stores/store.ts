@@ -187,6 +187,8 @@ export interface Store {
   putMedia(part: MediaPart): Promise<Attachment>;
   /** The whole blob. */
   getBlob(hash: string): Promise<Buffer>;
+  /** The same, if this process wrote it lately; asks nothing of the database. @internal */
+  recentBlob(hash: ContentHash): Buffer | undefined;
   /** `length` bytes from `offset`; shorter at the end. @internal */
   readBlob(hash: ContentHash, offset: number, length: number): Promise<BlobSlice>;
   /**

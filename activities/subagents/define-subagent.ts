@@ -5,6 +5,7 @@ import { personTextChars } from '../../workflows/core/limits';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { SubagentPolicy } from '../../workflows/core/tools/ports';
 import { defined } from '../../workflows/core/json';
+import { checkOptions } from '../lifecycle/check-options';
 import { InfraException } from '../lifecycle/infra-exception';
 import { allowanceOf, checkBudget } from '../definitions/checks/check-budget';
 import { UserError } from '../lifecycle/user-error';
@@ -48,6 +49,21 @@ export interface SubagentDefinition<Agent extends AgentType = AgentType> {
 /** Milliseconds in which an answer is brought in from the store. */
 const answerTimeoutMs = 60_000;
 
+/** Checked where it is used. */
+const anything = z.unknown().optional();
+const shape = z.strictObject({
+  name: z.string({ error: 'give a text' }),
+  description: z.string({ error: 'give a text' }),
+  agent: z.custom(
+    (value) => typeof value === 'string' || typeof (value as AgentType | null)?.name === 'string',
+    'give an agent, as defineAgent returned it, or its name',
+  ),
+  share: anything,
+  budget: anything,
+  limits: anything,
+  approval: anything,
+});
+
 function policyOf({
   name,
   agent,
@@ -77,6 +93,13 @@ function policyOf({
 export function defineSubagent<Agent extends AgentType = AgentType>(
   definition: SubagentDefinition<Agent>,
 ): Tool<AgentRequest<Agent> extends { readonly context: infer Context } ? Context : unknown> {
+  checkOptions(
+    `Subagent ${JSON.stringify((definition as Partial<SubagentDefinition> | undefined)?.name)}`,
+    '',
+    shape,
+    definition,
+    `Known options: ${Object.keys(shape.shape).join(', ')}.`,
+  );
   const { name, description, approval } = definition;
   const tool = defineTool({
     name,

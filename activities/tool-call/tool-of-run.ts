@@ -1,5 +1,6 @@
 /** Which tools a run has: the snapshot decides what the model may call; this worker's code runs it. */
 import type { JsonObject } from '../../workflows/core/json';
+import { defaultTenant } from '../../workflows/core/limits';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { InfraException } from '../lifecycle/infra-exception';
@@ -23,7 +24,7 @@ export interface ToolsOfRun {
 
 /** What a tool's code may know of the run. */
 export function runContextOf({ agent, config, runId }: ToolsOfRun): RunContext {
-  const { tenant = 'default', workspace, context } = config;
+  const { tenant = defaultTenant, workspace, context } = config;
   return { runId, agent: agent.name, tenant, workspace, context };
 }
 

@@ -268,7 +268,7 @@ export interface ToolSource {
   readonly approval: 'never' | 'always' | 'rule';
   /** Whether any of them does. */
   readonly runsPrograms: boolean;
-  /** In words why there are none; undefined once they were listed. */
+  /** Why there are none, in words; undefined once they were listed. */
   readonly problem: string | undefined;
   /** A tool by the name that a run has, even if it is not there now. @internal */
   readonly toolNamed: (name: string) => Tool;

@@ -1,7 +1,7 @@
 /** Which headers and variables hold secrets. Loads nothing else: the command line asks before anything. */
 
 const secretName =
-  /auth(?!or(?!iz))|key|token|secret|password|passwd|passphrase|_pwd$|cookie|credential|webhook|_dsn$|(^|_)pat$/i;
+  /auth(?!or(?!iz))|key|token|secret|password|passwd|passphrase|_pwd$|cookie|credential|webhook|_headers$|_dsn$|(^|_)pat$/i;
 
 const addressWithPassword = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s]+@/i;
 

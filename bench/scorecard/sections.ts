@@ -2,6 +2,7 @@
 import { scoreAttacks } from './attacks/score-attacks';
 import { scoreEffects } from './effects/score-effects';
 import { scoreEncryption } from './encryption/score-encryption';
+import { scoreGateway } from './gateway/score-gateway';
 import { scoreLearning } from './learning/score-learning';
 import { readCallTraces } from './loops/call-trace';
 import { scoreLoops } from './loops/score-loops';
@@ -13,6 +14,7 @@ import { scoreSanitize } from './sanitise/score-sanitise';
 import type { ScorecardSection, SectionScore } from './section';
 import { scoreStuck } from './stuck/score-stuck';
 import { countedModels, scoreTokens } from './tokens/score-tokens';
+import { scoreWhy } from './why/score-why';
 import { barTranscripts, scoreTranscripts } from './transcripts/score-transcripts';
 
 /** The rows and the summaries of two parts of a section. */
@@ -80,5 +82,15 @@ export const sections: readonly ScorecardSection[] = [
     name: 'stuck',
     about: 'forty situations in which a run is stuck: recovered, escalated, given up',
     score: () => scoreStuck(),
+  },
+  {
+    name: 'why',
+    about: 'seeded incidents on real workers: does holdfast why name cause and next step',
+    score: () => scoreWhy(),
+  },
+  {
+    name: 'gateway',
+    about: 'event streams of 200 clients while the gateway is killed, and attacks on it',
+    score: () => scoreGateway(),
   },
 ];

@@ -4,6 +4,7 @@ import type { LoadedDataConverter, Payload } from '@temporalio/common';
 import { decode } from '@temporalio/common/lib/internal-non-workflow';
 import { agentRunWorkflow, type AgentRunInput } from '../../workflows/contract';
 import { hashesIn, valuesIn } from '../../workflows/core/context/content-references';
+import { defaultTenant } from '../../workflows/core/limits';
 import { isNotFound, unreadableHistory } from '../temporal-failure';
 import { historyPages } from './pages';
 
@@ -15,9 +16,6 @@ interface Gathered {
   /** Stores that the runs name. */
   readonly storeIds: Set<string>;
 }
-
-/** The tenant of runs that name none, as the activities have it. */
-const defaultTenant = 'default';
 
 /** Histories read at once. */
 const parallel = 8;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defined } from '../../workflows/core/json';
 import type { LiveTextSource } from '../../workflows/core/model-call/live-text';
-import { check } from '../check-input';
+import { check, optionsOf } from '../check-input';
 import { ClientError } from '../client-error';
 import { withText } from './live-text';
 import type { PieceWithText } from './live-text';
@@ -13,40 +13,30 @@ import { attemptEach } from '../run-access';
 /** How much of a timeline, and until when. */
 export interface EventOptions {
   /** Id of the last entry that is known: the timeline goes on behind it. Default: from its beginning. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Continues until the run ends. Default: with `text`, else the timeline ends with what is there now. */
   readonly follow?: boolean;
   /** Ends the timeline, quietly. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const entryId = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/;
 
-const optionsSchema = z
-  .strictObject(
-    {
-      after: z
-        .string({ error: '`after` must be the id of an entry' })
-        .regex(entryId, {
-          error: ({ input }) =>
-            `\`after\` is ${JSON.stringify(String(input).slice(0, 60))}, which is no id of an entry; take the \`id\` of one that \`events\` gave, such as "1.17.0"`,
-        })
-        .optional(),
-      follow: z.boolean({ error: '`follow` must be true or false' }).optional(),
-      text: z.boolean({ error: '`text` must be true or false' }).optional(),
-      signal: z.instanceof(AbortSignal, { error: '`signal` must be an AbortSignal' }).optional(),
-    },
-    {
-      error: (issue) =>
-        issue.code === 'unrecognized_keys'
-          ? `Unknown option ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}; events takes after, follow, signal, text`
-          : undefined,
-    },
-  )
-  .refine(({ text, follow }) => text !== true || follow !== false, {
-    error:
-      '`text` needs `follow`: text is there only while it arrives; leave `follow` out, or `text`',
-  });
+const optionsSchema = optionsOf('events', {
+  after: z
+    .string({ error: '`after` must be the id of an entry' })
+    .regex(entryId, {
+      error: ({ input }) =>
+        `\`after\` is ${JSON.stringify(String(input).slice(0, 60))}, which is no id of an entry; take the \`id\` of one that \`events\` gave, such as "1.17.0"`,
+    })
+    .optional(),
+  follow: z.boolean({ error: '`follow` must be true or false' }).optional(),
+  signal: z.instanceof(AbortSignal, { error: '`signal` must be an AbortSignal' }).optional(),
+  text: z.boolean({ error: '`text` must be true or false' }).optional(),
+}).refine(({ text, follow }) => text !== true || follow !== false, {
+  error:
+    '`text` needs `follow`: text is there only while it arrives; leave `follow` out, or `text`',
+});
 
 type Place = readonly [segment: number, event: number, index: number];
 

@@ -11,7 +11,7 @@ import { workflowOf } from './start-run';
 export type RunSchedule = Omit<ScheduleOptions, 'action'>;
 
 /** Options of a start that a schedule decides itself, or that would let each of its runs continue one and the same run. */
-const notScheduled = ['runId', 'ifExists', 'continueFrom'] as const;
+const notScheduled = ['runId', 'ifExists', 'idempotencyKey', 'continueFrom'] as const;
 
 const anything = z.unknown().optional();
 const scheduleShape = z.strictObject(

@@ -1,5 +1,6 @@
 /** Starts a run: checked first, described for the Web UI, found by search attributes. */
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import type { WorkflowClient, WorkflowStartOptions } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
@@ -10,12 +11,17 @@ import { agentRunWorkflow, defaultTaskQueue, searchAttributes } from '../../work
 import type { Content, MediaStore } from '../../workflows/core/attachments';
 import type { RunRequest } from '../../workflows/core/run/ports';
 import { defined } from '../../workflows/core/json';
+import { defaultTenant } from '../../workflows/core/limits';
 import { shownText } from '../../workflows/core/secrets/shown-text';
+import { shortened } from '../../workflows/core/shortened';
 import { codeSpan } from '../../workflows/core/view/markdown';
+import { memoOf } from '../../workflows/core/view/memo';
 import type { AgentType, ContextOf, GivenContext, StartOf } from '../../workflows/core/typed-agent';
 import { ClientError } from '../client-error';
 import { check, checkContext, startSchema } from '../check-input';
 import { problemOfContent, storedContent } from './content';
+import type { StartIdentity } from './same-start';
+import { checkSameStart, identityOf } from './same-start';
 
 /** What starts a run. */
 export interface StartOptions<Output = unknown> extends Omit<
@@ -32,6 +38,11 @@ export interface StartOptions<Output = unknown> extends Omit<
   readonly taskQueue?: string;
   /** What to do when the id is taken: refuse (default), or return the run that has it. */
   readonly ifExists?: 'fail' | 'use';
+  /**
+   * The caller's own name for this start, instead of a `runId`: however often the same start is sent with the same key and tenant,
+   * there is one run, which all of them return.
+   */
+  readonly idempotencyKey?: string;
   /** Id of a finished run whose transcript this one continues. */
   readonly continueFrom?: string;
   /** Schema of the output, for the type of `result()`. */
@@ -46,7 +57,10 @@ type ClientRequest<Agent extends AgentType> = Omit<StartOf<Agent>, keyof Said | 
   GivenContext<ContextOf<Agent>>;
 
 /** Where it goes. */
-type Placement = Pick<StartOptions, 'runId' | 'taskQueue' | 'ifExists' | 'head' | 'storeId'>;
+type Placement = Pick<
+  StartOptions,
+  'runId' | 'idempotencyKey' | 'taskQueue' | 'ifExists' | 'head' | 'storeId'
+>;
 
 /** What starts a run of this agent: a run that continues another one keeps its context, unless it is given one. */
 export type AgentStart<Agent extends AgentType> =
@@ -58,6 +72,13 @@ export type AgentStart<Agent extends AgentType> =
         readonly context?: Exclude<ContextOf<Agent>, undefined>;
       });
 
+/** Whether a start names its agent among its options. */
+export function namesAgent<Output>(
+  first: AgentType | string | StartOptions<Output>,
+): first is StartOptions<Output> {
+  return typeof first === 'object' && (first as object | null) !== null && 'agent' in first;
+}
+
 /**
  * The options of a start that names its agent by definition or name first.
  *
@@ -68,6 +89,11 @@ export function startOptionsOf<Output>(
   given: Omit<StartOptions<Output>, 'agent' | 'output'>,
 ): StartOptions<Output> {
   if (typeof agent === 'string') return { ...given, agent };
+  if (typeof (agent as AgentType | null | undefined)?.name !== 'string')
+    throw new ClientError(
+      'invalid-input',
+      `The agent is ${shortened(inspect(agent, { depth: 0 }), 60)}; give what defineAgent returned, or its name. Nothing was started.`,
+    );
   if (given.continueFrom === undefined || given.context !== undefined)
     checkContext(agent, given.context);
   // A definition's schemas are zod's.
@@ -77,7 +103,10 @@ export function startOptionsOf<Output>(
 
 /** A start whose images and files are stored. */
 export interface StoredStart
-  extends Omit<StartOptions, keyof Said>, Pick<RunRequest, 'goal' | 'message' | 'attachments'> {}
+  extends Omit<StartOptions, keyof Said>, Pick<RunRequest, 'goal' | 'message' | 'attachments'> {
+  /** Of a start with an `idempotencyKey`. */
+  readonly identity?: StartIdentity;
+}
 
 /** Errors: `invalid-input` if what was stored in one store is for a run that lives in another one. */
 export function checkSameStore(stored: string, ofRun: string | undefined): void {
@@ -89,13 +118,15 @@ export function checkSameStore(stored: string, ofRun: string | undefined): void 
 }
 
 /**
- * The start with its images and files stored; it then needs the same store.
+ * The start with its images and files stored; it then needs the same store. `of` is what else decides what a start with an
+ * `idempotencyKey` asks for.
  *
  * Errors: as `storedContent`.
  */
 export async function storedStart(
   store: MediaStore | undefined,
   options: Partial<StartOptions>,
+  of: object = {},
 ): Promise<Partial<StoredStart>> {
   const unsent = 'Nothing was started.';
   const { goal, message, ...rest } = options;
@@ -110,10 +141,10 @@ export async function storedStart(
   const { attachments } = second ?? first ?? {};
   const storeId = attachments === undefined ? undefined : store?.id;
   if (storeId !== undefined) checkSameStore(storeId, options.storeId);
-  return {
-    ...rest,
-    ...defined({ goal: first?.text, message: second?.text, attachments, storeId }),
-  };
+  const said = defined({ goal: first?.text, message: second?.text, attachments, storeId });
+  const { idempotencyKey: key, ...asked } = rest;
+  if (key === undefined) return { ...rest, ...said };
+  return { ...rest, ...said, identity: identityOf(key, rest.tenant, { ...asked, ...said, of }) };
 }
 
 /** Bytes of a static summary: Temporal takes 400. */
@@ -123,6 +154,7 @@ const detailGoalChars = 4_000;
 
 const agentKey = defineSearchAttributeKey(searchAttributes.agent, SearchAttributeType.KEYWORD);
 const statusKey = defineSearchAttributeKey(searchAttributes.status, SearchAttributeType.KEYWORD);
+const tenantKey = defineSearchAttributeKey(searchAttributes.tenant, SearchAttributeType.KEYWORD);
 
 /** What a client knows of where its runs start. */
 export interface StartPlace {
@@ -146,6 +178,7 @@ export function workflowOf(
   const typedSearchAttributes: SearchAttributePair[] = [
     { key: agentKey, value: request.agent },
     { key: statusKey, value: 'running' },
+    { key: tenantKey, value: request.tenant ?? defaultTenant },
   ];
   return {
     workflowType: agentRunWorkflow,
@@ -160,34 +193,36 @@ export function workflowOf(
 /**
  * Starts the workflow and returns its id.
  *
- * Errors: `invalid-input` before anything is sent; what Temporal says otherwise.
+ * Errors: `invalid-input` before anything is sent; `key-reused`; what Temporal says otherwise.
  */
 export async function startRun(
   client: WorkflowClient,
   options: StoredStart,
   place: StartPlace,
 ): Promise<string> {
-  const { attachments: _stored, ...plain } = options;
+  const { attachments: _stored, identity, ...plain } = options;
   checkStart(plain);
   const { workflowType, ...workflow } = workflowOf(options, place);
-  const runId = options.runId ?? `${options.agent}-${randomUUID()}`;
+  const runId = identity?.runId ?? options.runId ?? `${options.agent}-${randomUUID()}`;
   try {
     await client.start(workflowType, {
       workflowId: runId,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      memo: { ...memoOf(runId, options.agent), ...identity?.memo },
       ...workflow,
     });
   } catch (thrown) {
     const taken = thrown instanceof WorkflowExecutionAlreadyStartedError;
-    if (!taken || options.ifExists !== 'use') throw thrown;
+    if (taken && identity !== undefined)
+      await checkSameStart(client, options.idempotencyKey ?? '', identity);
+    else if (!taken || options.ifExists !== 'use') throw thrown;
   }
   return runId;
 }
 
 /** Checks what starts a run. Errors: `invalid-input` with every problem. */
 export function checkStart(options: StartOptions): void {
-  const { output: _schema, ...given } = options;
-  check(startSchema, given, 'Nothing was started.');
+  check(startSchema, options, 'Nothing was started.');
 }
 
 function requestOf(options: StoredStart): RunRequest {

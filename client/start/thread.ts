@@ -7,6 +7,7 @@ import type { RunAccess } from '../run-access';
 import { attempt, attemptEach } from '../run-access';
 import type { RunHandle } from '../run-handle';
 import type { StartOptions } from './start-run';
+import { checkStart, startOptionsOf } from './start-run';
 
 /** What a thread needs of its client. */
 export interface ThreadClient {
@@ -57,6 +58,7 @@ export class Thread {
       Pick<StartOptions, 'goal' | 'message' | 'taskQueue'>,
   ): Promise<RunHandle<OutputOf<Agent, 'input'>>>;
   async start(agent: AgentType | string, options: Options): Promise<RunHandle<never>> {
+    this.checkOptions(agent, options);
     const last = await this.lastNumber();
     if (last > 0 && (await this.isRunning(last))) throw this.busy(last);
     const runId = this.runId(last + 1);
@@ -85,6 +87,17 @@ export class Thread {
       }
     }
     return this.client.start(agent, options);
+  }
+
+  /** Before anything is asked. Errors: as `AgentClient.start`. */
+  private checkOptions(agent: AgentType | string, options: Options): void {
+    const own = (['runId', 'continueFrom', 'ifExists'] as const).find((key) => key in options);
+    if (own !== undefined)
+      throw new ClientError(
+        'invalid-input',
+        `Thread "${this.id}" decides about ${own} itself: leave it out, or use client.start. Nothing was started.`,
+      );
+    checkStart(startOptionsOf(agent, options));
   }
 
   private runId(number: number): string {

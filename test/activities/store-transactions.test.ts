@@ -1,14 +1,7 @@
 /** How many transactions an activity costs, and that one wait for the disk serves many runs. */
-import { MockActivityEnvironment } from '@temporalio/testing';
 import Database from 'libsql/promise';
-import { z } from 'zod';
-import { anthropicProvider, createActivities } from '../../activities/index';
 import { openStore } from '../../activities/stores/open-store';
-import { defineTool } from '../../activities/tools/define-tool';
-import { VendorEmulator } from '../../testing/emulator/emulator';
-import { reply } from '../../testing/emulator/script';
-import type { SentReply, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
-import type { RunToolResult } from '../../workflows/core/tools/ports';
+import { oneIteration } from '../support/one-iteration';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 
@@ -32,9 +25,6 @@ async function commitsOf<Result>(
   return { commits: exec.mock.calls.filter(([sql]) => sql === 'COMMIT').length, result };
 }
 
-/** Milliseconds; no test waits for it. */
-const heartbeatTimeoutMs = 60_000;
-
 test.each([
   ['read', 1],
   ['keyed', 2],
@@ -42,67 +32,18 @@ test.each([
 ] as const)(
   'an iteration with a %s tool commits once for the model and %i times for the tool',
   async (effect, ofTool) => {
-    const emulator = await VendorEmulator.start();
-    const tool = defineTool({
-      name: 'pay',
-      description: 'Pays.',
-      input: z.object({}),
-      effect,
-      execute: () => 'paid',
+    const commits = new Map<string, number>();
+    const answered = await oneIteration(stored.store, effect, async (activity, work) => {
+      const counted = await commitsOf(work);
+      commits.set(activity, counted.commits);
+      return counted.result;
     });
-    const activities = createActivities({
-      store: stored.store,
-      providers: [anthropicProvider({ apiKey: 'k', baseUrl: emulator.url })],
-      agents: [
-        {
-          name: 'worker',
-          instructions: 'You work.',
-          chain: [{ provider: 'anthropic', model: 'claude-haiku-4-5' }],
-          tools: [tool],
-        },
-      ],
-    });
-    const prepared = { flags: [], agent: 'worker', goal: 'Work.' };
-    const { snapshot, head } = await activities.prepareRun(prepared);
-    const { storeId, definition } = snapshot;
-    const call = { toolCallId: 'call', name: 'pay', input: {}, idempotencyKey: 'run/call' };
-    const environment = (): MockActivityEnvironment =>
-      new MockActivityEnvironment({
-        heartbeatTimeoutMs,
-        currentAttemptScheduledTimestampMs: Date.now(),
-      });
-    emulator.script([reply.text('Hello.'), reply.text('Paid.')]);
-    const place = { storeId, definition, routeIndex: 0, idPrefix: 'run' };
-    // The first success of a route is news, and written.
-    const first: SentReply | ModelCallHeldBack = await environment().run(() =>
-      activities.callModel({ ...place, head, iteration: 1 }),
-    );
-    if (!('head' in first)) throw new Error('held back');
-
-    const ran = await commitsOf<RunToolResult>(() =>
-      environment().run(() => activities.runTool({ storeId, definition, ...call })),
-    );
-    expect(ran.commits).toBe(ofTool);
-    const { result } = ran.result;
-    const { name, toolCallId } = call;
-    const answered = await commitsOf<SentReply | ModelCallHeldBack>(() =>
-      environment().run(() =>
-        activities.callModel({
-          ...place,
-          head: first.head,
-          iteration: 2,
-          pendingResults: [{ toolCallId, name, isError: false, ...(result && { result }) }],
-        }),
-      ),
-    );
-    expect(answered.commits).toBe(1);
-    if (!('head' in answered.result)) throw new Error('held back');
+    expect(Object.fromEntries(commits)).toEqual({ runTool: ofTool, callModel: 1 });
     const again = await openStore(stored.url);
-    const messages = await again.loadTranscript(answered.result.head);
+    const messages = await again.loadTranscript(answered.head);
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
-    expect(await again.loadTranscript(answered.result.headBefore)).toEqual(messages.slice(0, 3));
+    expect(await again.loadTranscript(answered.headBefore)).toEqual(messages.slice(0, 3));
     await again.close();
-    await emulator.stop();
   },
 );
 

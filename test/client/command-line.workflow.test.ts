@@ -81,6 +81,7 @@ describe('wrong usage', () => {
     ['an unknown status', ['list', '--status', 'odd'], {}, 2, 'Allowed choices'],
     ['showing no run', ['show', 'nobody'], {}, 2, noRun],
     ['watching no run', ['watch', 'nobody'], {}, 2, noRun],
+    ['explaining no run', ['why', 'nobody'], {}, 2, noRun],
     ['reading no run', ['transcript', 'nobody'], {}, 2, noRun],
     ['forking no run', ['fork', 'nobody', '--at', '1'], {}, 2, noRun],
     ['approving in no run', ['approve', 'nobody'], {}, 2, noRun],

@@ -1,6 +1,6 @@
 /** Wrong use of images and files: refused before anything is stored or sent, with the thing, the value and the remedy. */
 import { runAgent } from '../../workflows/run-agent';
-import { AgentClient } from '../../client/agent-client';
+import type { AgentClient } from '../../client/agent-client';
 import { problemOfContent, storedContent } from '../../client/start/content';
 import { checkStart } from '../../client/start/start-run';
 import { defineAgent } from '../../activities/index';
@@ -99,11 +99,6 @@ test('a store that is down is no wrong input', async () => {
   await expect(
     storedContent(stored.store, [{ type: 'image', data: photo }], 'Nothing was sent.'),
   ).rejects.toMatchObject({ code: 'unreachable' });
-});
-
-test('the promise of a store is refused at once', () => {
-  const store = Promise.resolve() as never;
-  expect(() => new AgentClient({} as never, { store })).toThrow(/await openStore\(url\)/);
 });
 
 test('types: what is no content does not compile', () => {

@@ -51,7 +51,7 @@ test('the types say what comes, and refuse what cannot', () => {
       if (entry.type === 'TextDelta') entry.id satisfies undefined;
       else entry.id satisfies string;
       if (entry.type === 'WaitStartedEvent' && entry.wait.kind === 'approval')
-        await run.approve(entry.wait.id, entry.wait);
+        await run.approve(entry.wait.id, { digest: entry.wait.digest });
     }
     // @ts-expect-error -- text is there only while it arrives
     run.events({ text: true, follow: false });

@@ -1,31 +1,20 @@
-/** Types: what a start, a result, `runAgent`, tools and their context infer from a definition. `npm run check` compiles this file. */
+/** Types: what a start, a result, a thread, `runAgent`, tools and their context infer from a definition. `npm run check` compiles this file. */
+import { expectTypeOf } from 'expect-type';
 import { z } from 'zod';
 import { defineAgent, defineSubagent, defineTool } from '../../activities/index';
 import type { AgentDefinition, Tool } from '../../activities/index';
-import type { AgentClient, RunHandle, RunResult } from '../../client/index';
+import type {
+  AgentClient,
+  RunHandle,
+  RunResult,
+  TextDelta,
+  TimelineEntry,
+} from '../../client/index';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { AgentRequest, ContextOf, OutputOf } from '../../workflows/core/typed-agent';
 import type { runAgent } from '../../workflows/run-agent';
 import { customer, listOrders, refund, supportAgent } from '../support/support-agent';
-
-/* eslint-disable @typescript-eslint/no-unnecessary-type-parameters -- TypeScript compares types exactly only as conditions of two functions. */
-type Same<One, Other> =
-  (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
-/* eslint-enable */
-
-/** Compiles only if both types are the same. */
-function expectSame<One, Other>(_isSame: Same<One, Other>): void {
-  expect(_isSame).toBe(true);
-}
-
-/** Compiles only if the value has this type, with nothing behind it. */
-function hasType<Expected>(): <Actual>(
-  value: Actual,
-  ...other: Same<Actual, Expected> extends true ? [] : ['another type']
-) => void {
-  return () => undefined;
-}
 
 /** Compiled, never run: what it holds is a question to the compiler. */
 function compileOnly(_code: (client: AgentClient, run: typeof runAgent) => unknown): void {
@@ -38,17 +27,19 @@ const plain = defineAgent({ name: 'plain', instructions: 'You work.', chain, too
 
 describe('a definition', () => {
   test('keeps the types of its name, context, output and tools', () => {
-    expectSame<Support['name'], 'support'>(true);
-    expectSame<ContextOf<Support>, { customerId: string; plan?: string | undefined }>(true);
-    expectSame<OutputOf<Support, 'output'>, { refunded: string[] }>(true);
-    expectSame<OutputOf<Support, 'input'>, { refunded?: string[] | undefined }>(true);
-    expectSame<
-      AgentRequest<Support>['repeatEffects'],
+    expectTypeOf<Support['name']>().toEqualTypeOf<'support'>();
+    expectTypeOf<ContextOf<Support>>().toEqualTypeOf<{
+      customerId: string;
+      plan?: string | undefined;
+    }>();
+    expectTypeOf<OutputOf<Support, 'output'>>().toEqualTypeOf<{ refunded: string[] }>();
+    expectTypeOf<OutputOf<Support, 'input'>>().toEqualTypeOf<{ refunded?: string[] | undefined }>();
+    expectTypeOf<AgentRequest<Support>['repeatEffects']>().toEqualTypeOf<
       readonly ('list_orders' | 'refund')[] | undefined
-    >(true);
-    expectSame<ContextOf<typeof plain>, undefined>(true);
-    expectSame<OutputOf<typeof plain, 'output'>, JsonValue | undefined>(true);
-    expectSame<ContextOf<AgentDefinition>, unknown>(true);
+    >();
+    expectTypeOf<ContextOf<typeof plain>>().toEqualTypeOf<undefined>();
+    expectTypeOf<OutputOf<typeof plain, 'output'>>().toEqualTypeOf<JsonValue | undefined>();
+    expectTypeOf<ContextOf<AgentDefinition>>().toEqualTypeOf<unknown>();
   });
 
   test('is an agent for createActivities, whatever its context', () => {
@@ -89,7 +80,9 @@ describe('a definition', () => {
         description: 'Delegates.',
         agent: supportAgent,
       });
-      hasType<Tool<{ customerId: string; plan?: string | undefined }>>()(delegate);
+      expectTypeOf(delegate).toEqualTypeOf<
+        Tool<{ customerId: string; plan?: string | undefined }>
+      >();
       const context = z.object({ plan: z.string() });
       const fine = defineAgent({
         name: 'l',
@@ -119,17 +112,17 @@ describe('a tool', () => {
       input: z.object({ count: z.coerce.number() }),
       context: z.object({ since: z.coerce.date() }),
       hint: (...[, , { context }]) => {
-        hasType<{ since: Date }>()(context);
+        expectTypeOf(context).toEqualTypeOf<{ since: Date }>();
         return undefined;
       },
       approval: (input, { context, runId }) => {
-        hasType<{ since: Date }>()(context);
-        hasType<string>()(runId);
+        expectTypeOf(context).toEqualTypeOf<{ since: Date }>();
+        expectTypeOf(runId).toEqualTypeOf<string>();
         return input.count > 1;
       },
       execute: (input, { context, tenant }) => {
-        hasType<{ count: number }>()(input);
-        hasType<{ since: Date }>()(context);
+        expectTypeOf(input).toEqualTypeOf<{ count: number }>();
+        expectTypeOf(context).toEqualTypeOf<{ since: Date }>();
         return tenant;
       },
     });
@@ -138,7 +131,7 @@ describe('a tool', () => {
       description: 'Has none.',
       input: z.object({}),
       execute: (...[, { context }]) => {
-        hasType<undefined>()(context);
+        expectTypeOf(context).toEqualTypeOf<undefined>();
         return '';
       },
     });
@@ -151,13 +144,13 @@ describe('a start', () => {
   test('by definition, by its type or by name infers the result', () => {
     compileOnly(async (client) => {
       const byDefinition = await client.start(supportAgent, { goal: 'Help.', context });
-      hasType<RunHandle<{ refunded: string[] }>>()(byDefinition);
+      expectTypeOf(byDefinition).toEqualTypeOf<RunHandle<{ refunded: string[] }>>();
       const byType = await client.start<Support>('support', { goal: 'Help.', context });
-      hasType<RunHandle<{ refunded?: string[] | undefined }>>()(byType);
+      expectTypeOf(byType).toEqualTypeOf<RunHandle<{ refunded?: string[] | undefined }>>();
       const byName = await client.start('support', { goal: 'Help.', context });
-      hasType<RunHandle>()(byName);
+      expectTypeOf(byName).toEqualTypeOf<RunHandle>();
       const older = await client.start({ agent: 'support', goal: 'Help.', context });
-      hasType<RunHandle>()(older);
+      expectTypeOf(older).toEqualTypeOf<RunHandle>();
       await client.start(supportAgent, { goal: 'Go on.', continueFrom: 'run-1' });
       await client.start(plain, { goal: 'Work.' });
     });
@@ -226,8 +219,8 @@ describe('a start', () => {
             {
               name: 'in',
               check: (text, { context: { plan } }) => {
-                hasType<string>()(text);
-                hasType<string>()(plan);
+                expectTypeOf(text).toEqualTypeOf<string>();
+                expectTypeOf(plan).toEqualTypeOf<string>();
                 return null;
               },
             },
@@ -236,7 +229,7 @@ describe('a start', () => {
             {
               name: 'out',
               check: async ({ output: { price } }, { signal }) => {
-                hasType<number>()(price);
+                expectTypeOf(price).toEqualTypeOf<number>();
                 await Promise.resolve(signal.aborted);
                 return { correct: 'Ask for less.' };
               },
@@ -259,19 +252,69 @@ describe('a start', () => {
     ]);
   });
 
+  test('tells the output of a completed run only', () => {
+    compileOnly(async (client) => {
+      const result = await (await client.start(supportAgent, { goal: 'Help.', context })).result();
+      if (result.status === 'completed')
+        expectTypeOf(result.output).toEqualTypeOf<{ refunded: string[] }>();
+      else expectTypeOf(result).not.toHaveProperty('answer');
+      // By id, the schema says it.
+      const price = z.object({ price: z.coerce.number() });
+      const later = await client.run('run-1').result(price, { timeoutMs: 1_000 });
+      expectTypeOf(later).toEqualTypeOf<RunResult<{ price: number }>>();
+      expectTypeOf(await client.run('run-1').result()).toEqualTypeOf<RunResult>();
+      const options = { agent: 'plain', goal: 'Price it.', output: price };
+      expectTypeOf(await client.start(options)).toEqualTypeOf<RunHandle<{ price: number }>>();
+    });
+  });
+
+  test('of a thread infers the same as a start', () => {
+    compileOnly(async (client) => {
+      const thread = client.thread('support/C-1');
+      const run = await thread.start(supportAgent, { goal: 'Help.', context });
+      expectTypeOf(run).toEqualTypeOf<RunHandle<{ refunded: string[] }>>();
+      const byType = await thread.start<Support>('support', { goal: 'Help.', context });
+      expectTypeOf(byType).toEqualTypeOf<RunHandle<{ refunded?: string[] | undefined }>>();
+      expectTypeOf(await thread.start('support', { goal: 'Help.' })).toEqualTypeOf<RunHandle>();
+      expectTypeOf(await thread.last()).toEqualTypeOf<RunHandle | undefined>();
+      // @ts-expect-error: the context is missing, in each run of the thread.
+      await thread.start(supportAgent, { goal: 'Help.' });
+      // @ts-expect-error: the thread numbers its runs.
+      await thread.start(plain, { goal: 'Help.', runId: 'mine' });
+      // @ts-expect-error: the thread knows what it continues.
+      await thread.start(plain, { goal: 'Help.', continueFrom: 'run-1' });
+    });
+  });
+
+  test('is followed by events, with text where it is asked for', () => {
+    compileOnly(async (client) => {
+      const run = client.run('run-1');
+      for await (const entry of run.events()) expectTypeOf(entry).toEqualTypeOf<TimelineEntry>();
+      for await (const entry of run.events({ text: true }))
+        expectTypeOf(entry).toEqualTypeOf<TimelineEntry | TextDelta>();
+      // @ts-expect-error: text is there only while it arrives.
+      run.events({ text: true, follow: false });
+      for await (const entry of run.events())
+        if (entry.type === 'WaitStartedEvent' && entry.wait.kind === 'approval')
+          expectTypeOf(entry.wait).toHaveProperty('digest').toEqualTypeOf<string>();
+    });
+  });
+
   test('in a workflow infers the same from the type alone', () => {
     compileOnly(async (_client, run) => {
       const typed = await run<Support>('support', { goal: 'Help.', context });
-      hasType<RunResult<{ refunded?: string[] | undefined }>>()(typed);
+      expectTypeOf(typed).toEqualTypeOf<RunResult<{ refunded?: string[] | undefined }>>();
       const untyped = await run({ agent: 'support', goal: 'Help.' });
-      hasType<RunOutcome>()(untyped);
+      expectTypeOf(untyped).toEqualTypeOf<RunOutcome>();
       const named = await run('support', { goal: 'Help.' }, { workflowId: 'x' });
-      hasType<RunResult>()(named);
+      expectTypeOf(named).toEqualTypeOf<RunResult>();
       // @ts-expect-error: the context is missing.
       await run<Support>('support', { goal: 'Help.' });
       // @ts-expect-error: the context lacks the customer.
       await run<Support>('support', { goal: 'Help.', context: { plan: 'gold' } });
-      expectSame<AgentRequest<AgentDefinition>['context'], JsonObject | undefined>(true);
+      expectTypeOf<AgentRequest<AgentDefinition>['context']>().toEqualTypeOf<
+        JsonObject | undefined
+      >();
     });
   });
 });

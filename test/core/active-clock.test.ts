@@ -24,7 +24,7 @@ const completed = (toolCallId: string, queuedMs?: number, tookMs?: number): Unst
 
 const limitReached = (state: RunState): UnstampedEvent => ({
   type: 'timer-fired',
-  timerId: state.guard.activeTimer ?? '',
+  timerId: state.guard.activeTimer?.timerId ?? '',
 });
 
 test('time that a call stood in the queue does not count', () => {
@@ -73,7 +73,7 @@ test('the timer starts again with what is left after an outage, and ends the run
   expect(commands).toContainEqual(
     expect.objectContaining({
       type: 'start-timer',
-      timerId: after.guard.activeTimer,
+      timerId: after.guard.activeTimer?.timerId,
       delayMs: 600_000 - after.activeMs,
     }),
   );

@@ -101,7 +101,7 @@ describe('an end that a person asks for', () => {
     const [ending, commands] = takeAll(running, stop);
     expect(commands.filter(({ type }) => type !== 'publish')).toEqual([
       { type: 'cancel-activities', callIds: ['t1.0', 't1.1'] },
-      { type: 'cancel-timer', timerId: 'active-1' },
+      { type: 'cancel-timer', timerId: 'mark-1' },
     ]);
     const landed = { type: 'tool-call-completed', toolCallId: 'a', result: aToolResult() } as const;
     const [half] = takeAll(ending, landed, landed);

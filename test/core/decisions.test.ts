@@ -72,7 +72,9 @@ describe('a decision', () => {
       { entry: { type: 'WaitEndedEvent' } },
       { entry: { type: 'ToolCallStartedEvent' } },
       { type: 'run-tool', toolCallId: 'b', callId: 't1.1' },
-      { type: 'start-timer', timerId: 'active-2' },
+      // Two others still wait.
+      { type: 'cancel-timer', timerId: 'mark-1' },
+      { type: 'start-timer', timerId: 'mark-2', summary: '2 waits: approval of search' },
     ]);
   });
 

@@ -126,15 +126,19 @@ test('the limit of active time ends the run while a tool that ignores its signal
   expect(timers).toHaveLength(1);
 });
 
-test('the timer of active time runs once for a whole run, and not while a person is waited for', () => {
+test('the timer of active time runs once for a stretch of its length, also over waits, and starts again only for work', () => {
   const driven = run((call) =>
     call > 5
       ? { text: 'done' }
       : { calls: [{ ...edit(`${call}.ts`, call), needsApproval: call === 3 }] },
   );
   expect(driven.outstanding).toEqual([]);
-  expect(driven.commands.filter(({ type }) => type === 'start-timer')).toHaveLength(1);
-  expect(driven.commands.filter(({ type }) => type === 'cancel-timer')).toHaveLength(1);
+  const timers = (type: 'start-timer' | 'cancel-timer') =>
+    driven.commands.filter(
+      (command) => command.type === type && command.timerId.startsWith('active-'),
+    );
+  expect(timers('start-timer')).toHaveLength(1);
+  expect(timers('cancel-timer')).toHaveLength(0);
   const { toolCallId: approvalId } = driven.toolRuns[1] ?? { toolCallId: '' };
   driven.say(
     {
@@ -146,7 +150,8 @@ test('the timer of active time runs once for a whole run, and not while a person
   );
   driven.run();
   expect(driven.outcome).toMatchObject({ status: 'completed' });
-  expect(driven.commands.filter(({ type }) => type === 'start-timer')).toHaveLength(2);
+  expect(timers('start-timer')).toHaveLength(2);
+  expect(timers('cancel-timer')).toHaveLength(1);
 });
 
 test('what runs below have used counts, so that no cap is passed by delegation', () => {

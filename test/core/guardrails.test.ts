@@ -172,3 +172,18 @@ test('the agent that takes over has its own input checked before its first call'
   });
   expect(checksOf(run)).toEqual([['g1', 'input']]);
 });
+
+test('an answer that a person overtakes while its check waits for the store is not checked later', () => {
+  const driver = new RunDriver({
+    ...checking({ output: both.output }, 'down'),
+    model: (_request, call) => ({ text: call === 1 ? 'draft' : 'done' }),
+    guardrails: (_input, check) =>
+      check === 1 ? anInfraError('store_unavailable') : [{ name: 'no_secrets', verdict: 'passed' }],
+  });
+  while (checksOf(driver).length === 0) driver.step();
+  driver.say({ type: 'escalation-requested', reason: 'let me look' });
+  driver.run();
+  expect(driver.state.phase).toMatchObject({ type: 'waiting', on: 'person' });
+  driver.say({ type: 'question-answered', questionId: 'escalation', answer: 'go on' });
+  expect(driver.run().outcome).toMatchObject({ status: 'completed', answer: 'done' });
+});

@@ -4,8 +4,8 @@ import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { ObservedError } from '../../workflows/core/learning/ports';
 import { learn } from '../../workflows/core/learning/observations';
 import { initialTransition, transition } from '../../workflows/core/run/transition';
-import type { RunDriver, ScriptedToolResult } from '../support/run-driver';
-import { drive } from '../support/run-driver';
+import type { ScriptedToolResult } from '../support/run-driver';
+import { drive, RunDriver } from '../support/run-driver';
 import { aSnapshot, anAgentError } from '../support/builders';
 
 const snapshot = aSnapshot({ learns: true });
@@ -155,4 +155,16 @@ test('a run of an agent that does not learn tells nothing', () => {
   });
   expect(told(driver)).toEqual([]);
   expect(driver.state.learning.open).toEqual([]);
+});
+
+test('an answer that nobody asked for is no help', () => {
+  const driver = new RunDriver({
+    prepare: () => snapshot,
+    model: (_request, call) => (call < 3 ? calls('read') : { text: 'done' }),
+    tool: (_input, call) => (call === 1 ? fails : works),
+  });
+  while (driver.toolRuns.length === 0) driver.step();
+  driver.say({ type: 'question-answered', questionId: 'nobody-asked', answer: 'try again' });
+  driver.run();
+  expect(told(driver)).toMatchObject([{ tool: 'read', fixedBy: 'model' }]);
 });

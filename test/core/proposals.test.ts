@@ -65,7 +65,9 @@ test.each([0.5099506109098318, 0.62, 0.7999])('an approval at %d says all of it'
     expect(text).not.toContain('sk-ant-api03');
   }
   const timer = driver.commands.findLast((command) => command.type === 'start-timer');
-  expect(timer).toMatchObject({ summary: expect.stringContaining('(confidence ') as string });
+  expect(timer).toMatchObject({
+    summary: expect.stringContaining('approval of alternative-tool calculator') as string,
+  });
   expect(JSON.stringify(timer)).not.toContain('sk-ant-api03');
 });
 

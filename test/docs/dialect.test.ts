@@ -63,6 +63,8 @@ const folders = [
   'activities',
   'workers',
   'client',
+  'telemetry',
+  'server',
   'testing',
   'examples',
   'bench',

@@ -53,6 +53,15 @@ export function codeBlocks({ text }: Document): readonly CodeBlock[] {
   }));
 }
 
+/** What a document writes as code: its fenced blocks, and its texts in back quotes outside of them. */
+export function writtenCode(document: Document): readonly string[] {
+  const prose = document.text.replace(/^\s*```[^]*?^\s*```$/gm, '');
+  return [
+    ...codeBlocks(document).map(({ code }) => code),
+    ...[...prose.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code.replaceAll('\\|', '|')),
+  ];
+}
+
 /** The cells of the first table under a heading, without its first two rows and without back quotes. */
 export function tableUnder(document: Document, heading: string): readonly string[][] {
   return tableAfter(document, (line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === heading);
@@ -90,7 +99,8 @@ export function relativeLinks({ text }: Document): readonly string[] {
 
 /** Paths of the project that a document names in back quotes. */
 export function namedPaths({ text }: Document): readonly string[] {
-  const known = 'workflows|activities|workers|client|testing|test|bench|examples|docs|\\.ci';
+  const known =
+    'workflows|activities|workers|client|server|telemetry|deploy|testing|test|bench|examples|docs|\\.ci';
   const named = new RegExp(`\`((?:${known})/[\\w./-]+)\``, 'g');
   return [...text.matchAll(named)].map(([, file = '']) => file);
 }

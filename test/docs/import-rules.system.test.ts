@@ -60,8 +60,19 @@ const planted: readonly (readonly [file: string, imported: string, rules: readon
   ['activities/stores/other-vendor.ts', '@anthropic-ai/sdk', ['vendor-anthropic']],
   ['client/inner.ts', '../workflows/agent-run', ['client-imports-contract']],
   ['client/reader.ts', '../workflows/contract', []],
+  ['server/inner.ts', '../workflows/contract', ['server-imports-client']],
+  ['server/store.ts', '../activities/plain', ['server-imports-client']],
+  ['server/reader.ts', '../client/reader', []],
+  ['client/served.ts', '../server/reader', ['removable-server']],
+  ['activities/web.ts', 'fastify', ['removable-server']],
+  ['workers/cli/serve.ts', '../../server/reader', []],
   ['workers/reach.ts', '../client/reader', ['workers-never-import-client']],
   ['workers/cli/compose.ts', '../../client/reader', []],
+  ['telemetry/inward.ts', '../client/reader', ['telemetry-imports']],
+  ['telemetry/workflow/sdk.ts', '@opentelemetry/api', ['telemetry-in-workflows']],
+  ['telemetry/workflow/fine.ts', '../../workflows/contract', []],
+  ['workers/observed.ts', '../telemetry/index', ['telemetry-beside-workers']],
+  ['workers/spans.ts', '@opentelemetry/api', ['telemetry-beside-workers']],
   ['testing/inward.ts', '../test/some', ['product-only']],
   ['test/some.test.ts', 'fast-check', ['property-cases']],
   ['test/nowhere.test.ts', './nothing', ['resolvable']],
@@ -78,6 +89,7 @@ const importedOnly = [
   'workflows/agent-run.ts',
   'activities/plain.ts',
   'activities/tools/mcp/mcp.ts',
+  'telemetry/index.ts',
   'test/some.ts',
 ];
 
@@ -97,7 +109,16 @@ test('each import rule refuses a planted import, as a type too', () => {
     write('tsconfig.json', readFileSync(path.join(root, 'tsconfig.json'), 'utf8'));
     write('package.json', readFileSync(path.join(root, 'package.json'), 'utf8'));
     symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
-    const folders = ['workflows', 'activities', 'client', 'workers', 'testing', 'test'];
+    const folders = [
+      'workflows',
+      'activities',
+      'client',
+      'server',
+      'workers',
+      'telemetry',
+      'testing',
+      'test',
+    ];
     const { violations } = cruise(folder, folders).summary;
     const found = planted.map(([file, imported]) => [
       file,
@@ -111,7 +132,15 @@ test('each import rule refuses a planted import, as a type too', () => {
 });
 
 test('the pictures of the rooms are up to date; "npm run rooms" draws them', () => {
-  const report = cruise(root, ['workflows', 'activities', 'client', 'workers', 'testing']);
+  const report = cruise(root, [
+    'workflows',
+    'activities',
+    'client',
+    'server',
+    'workers',
+    'telemetry',
+    'testing',
+  ]);
   const document = readFileSync(path.join(root, 'docs', 'architecture.md'), 'utf8');
   expect(withPictures(document, report)).toBe(document);
 });

@@ -1,5 +1,6 @@
 /** Tables of names in the documents list exactly the names that the code has. */
 import { commandGroups } from '../../workers/cli/commands';
+import { presetNames } from '../../activities/providers/presets';
 import { exitCodes } from '../../workers/cli/exit-codes';
 import { holdfastSearchAttributes } from '../../workers/search-attributes';
 import { sourceText, tableUnder } from './documents';
@@ -59,4 +60,16 @@ test('every command of the command line', () => {
     .map(({ name }) => name);
   const documented = firstCells('docs/cli.md', 'Commands').map((cell) => cell.split(' ')[0] ?? '');
   expect(documented.sort()).toEqual([...commands].sort());
+});
+
+test('every field of a tool', () => {
+  const from = 'export interface ToolDefinition<';
+  const fields = namesIn('activities/tools/tool.ts', from, '\n}\n', /^ {2}readonly (\w+)\??:/gm);
+  expect(fields.length).toBeGreaterThan(15);
+  expect([...firstCells('docs/tools.md', 'Fields of a tool')].sort()).toEqual([...fields].sort());
+});
+
+test('every preset of a provider', () => {
+  const [, listed = ''] = /^The presets: (.*)\.$/m.exec(sourceText('docs/providers.md')) ?? [];
+  expect(listed.split(', ').map((name) => name.replaceAll('`', ''))).toEqual(presetNames);
 });

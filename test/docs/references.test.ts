@@ -14,7 +14,17 @@ import {
   specRules,
 } from './documents';
 
-const rooms = ['workflows', 'activities', 'workers', 'client', 'testing', 'bench', 'examples'];
+const rooms = [
+  'workflows',
+  'activities',
+  'workers',
+  'client',
+  'telemetry',
+  'server',
+  'testing',
+  'bench',
+  'examples',
+];
 
 describe.each(documents())('$file', (document) => {
   test('links to files that exist', () => {
@@ -36,6 +46,37 @@ describe.each(documents())('$file', (document) => {
     const missing = namedPaths(document).filter((file) => !existsSync(path.join(root, file)));
     expect(missing).toEqual([]);
   });
+});
+
+const { files } = z
+  .object({ files: z.array(z.string()) })
+  .parse(JSON.parse(sourceText('package.json')));
+
+/** Whether the package carries a file or folder: npm always adds the first two. */
+function isPacked(file: string): boolean {
+  const covers = (entry: string): boolean => file === entry || file.startsWith(`${entry}/`);
+  const left = files.filter((entry) => entry.startsWith('!')).map((entry) => entry.slice(1));
+  return ['README.md', 'LICENSE', ...files].some(covers) && !left.some(covers);
+}
+
+test.each(documents().filter(({ file }) => isPacked(file)))(
+  '$file links to what the package carries',
+  (document) => {
+    const folder = path.dirname(document.file);
+    const targets = relativeLinks(document).map((link) =>
+      path.join(folder, link).replace(/\/$/, ''),
+    );
+    expect(targets.filter((target) => !isPacked(target))).toEqual([]);
+  },
+);
+
+test('the map of the documents links to each of them', () => {
+  const map = { file: 'docs/README.md', text: sourceText('docs/README.md') };
+  const linked = relativeLinks(map).map((link) => path.join('docs', link));
+  const guides = documents()
+    .map(({ file }) => file)
+    .filter((file) => /^docs\/[^/]+$/.test(file) && file !== map.file);
+  expect(guides.filter((file) => !linked.includes(file))).toEqual([]);
 });
 
 const decisions = readdirSync(path.join(root, 'docs/adr'));

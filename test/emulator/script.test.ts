@@ -40,6 +40,47 @@ async function chat(emulator: VendorEmulator, mount: string): Promise<string | n
   return completion.choices[0]?.message.content;
 }
 
+async function sumByAnthropic(emulator: VendorEmulator): Promise<void> {
+  const client = new Anthropic({ apiKey: 'k', baseURL: emulator.url, maxRetries: 0 });
+  const tools = [{ name: 'add', input_schema: { type: 'object' as const } }];
+  const common = { model: 'm', max_tokens: 50, system: 'Be brief.', tools };
+  const first = await client.messages.stream({ ...common, messages: [user] }).finalMessage();
+  const id = first.content.find((block) => block.type === 'tool_use')?.id ?? '';
+  const results = [{ type: 'tool_result' as const, tool_use_id: id, content: '42' }];
+  const reply = { role: 'assistant' as const, content: first.content };
+  const messages = [user, reply, { role: 'user' as const, content: results }];
+  await client.messages.stream({ ...common, messages }).finalMessage();
+}
+
+async function sumByChat(emulator: VendorEmulator): Promise<void> {
+  const baseURL = emulator.baseUrl('chat');
+  const client = new OpenAI({ apiKey: 'k', baseURL, maxRetries: 0 });
+  const system = { role: 'system', content: 'Be brief.' } as const;
+  const tools = [
+    {
+      type: 'function' as const,
+      function: { name: 'add', parameters: { type: 'object', properties: {} } },
+    },
+  ];
+  const common = { model: 'm', tools };
+  const first = await client.chat.completions
+    .stream({ ...common, messages: [system, user] })
+    .finalChatCompletion();
+  const said = first.choices[0]?.message;
+  const id = said?.tool_calls?.[0]?.id ?? '';
+  const answered = {
+    role: 'assistant' as const,
+    content: said?.content ?? null,
+    tool_calls: [
+      { id, type: 'function' as const, function: { name: 'add', arguments: '{"a":1}' } },
+    ],
+  };
+  const result = { role: 'tool', tool_call_id: id, content: '42' } as const;
+  await client.chat.completions
+    .stream({ ...common, messages: [system, user, answered, result] })
+    .finalChatCompletion();
+}
+
 test('consumes steps in the order in which requests arrive', async () => {
   const emulator = await start();
   emulator.script([reply.text('one'), reply.text('two')]);
@@ -138,12 +179,60 @@ test('fails the drained check by name for a step left over', async () => {
   }).toThrow('1 step(s) never asked for by model x: reply (end)');
 });
 
-test('fails the drained check by name for an unplanned request', async () => {
+test('refuses a request without a step at once, with what came, what was expected, and what to add', async () => {
   const emulator = await start();
-  await expect(ask(emulator)).rejects.toMatchObject({ status: 500 });
+  // Nobody retries a 400.
+  await expect(ask(emulator)).rejects.toMatchObject({ status: 400 });
+  emulator.script([reply.text('of the rate limit')], { model: 'other' });
+  const second = ask(emulator);
+  await expect(second).rejects.toThrow(
+    'no step for request 1: no script is for such requests (there are some by model other); the script expects a request by model other for reply (end). Add a step for it, such as reply.text(',
+  );
+  // A client reads the reason of a failure in its words: the texts of scripts and requests are not among them.
+  await expect(second).rejects.not.toThrow('rate limit');
+  emulator.script([reply.text('one')]);
+  await ask(emulator);
+  await expect(ask(emulator)).rejects.toThrow('the script has no more steps (1 used)');
+  const drained = (): void => {
+    emulator.assertDrained();
+  };
+  expect(drained).toThrow(
+    'Request 0 (anthropic, m) came with the text "hello", but no script was given. Add a step for it',
+  );
+  expect(drained).toThrow('expects a request by model other for reply (end): "of the rate limit"');
+});
+
+test('tells what a rule threw, to the test and not to the client', async () => {
+  const emulator = await start();
+  emulator.script(() => {
+    throw new Error('the rate limit of the test');
+  });
+  const asked = ask(emulator);
+  await expect(asked).rejects.toMatchObject({ status: 400 });
+  await expect(asked).rejects.not.toThrow('rate limit');
   expect(() => {
     emulator.assertDrained();
-  }).toThrow('unplanned request 0 (/v1/messages, m)');
+  }).toThrow("the script's rule threw: Error: the rate limit of the test");
+});
+
+test('gives what a request told the model as plain data, the same on each wire', async () => {
+  const emulator = await start();
+  const call = reply.toolCalls([{ name: 'add', input: { a: 1 } }], { text: 'I add.' });
+  emulator.script([call, reply.text('1'), call, reply.text('1')]);
+  const messages = [
+    { role: 'user', text: 'hello' },
+    { role: 'assistant', text: 'I add.', toolCalls: [{ name: 'add', input: { a: 1 } }] },
+    { role: 'tool', name: 'add', content: '42', isError: false },
+  ];
+  const prompt = { model: 'm', system: 'Be brief.', tools: ['add'], messages };
+  await sumByAnthropic(emulator);
+  await sumByChat(emulator);
+  expect(emulator.requests.map((request) => request.prompt)).toEqual([
+    { ...prompt, messages: messages.slice(0, 1) },
+    prompt,
+    { ...prompt, messages: messages.slice(0, 1) },
+    prompt,
+  ]);
 });
 
 test('fails the drained check for a request to an unknown address', async () => {

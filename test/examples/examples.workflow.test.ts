@@ -13,6 +13,7 @@ import { reportNow } from '../../examples/scheduled-reports';
 import { askAboutInvoice } from '../../examples/handoff';
 import { settleClaim } from '../../examples/images-and-files';
 import { askTheWriter } from '../../examples/subagents';
+import { greetTraced } from '../../examples/telemetry';
 import { sortTicket } from '../../examples/vendor-settings';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
@@ -21,6 +22,7 @@ import { readEnvironment } from '../../workers/env';
 import { temporaryStore } from '../support/temporary-store';
 import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';
+import { startOtlpReceiver } from '../telemetry/otlp-receiver';
 
 let server: DevServer;
 beforeAll(async () => {
@@ -61,6 +63,25 @@ test('existing-code: an activity, a workflow and a tool of the AI SDK are tools 
   expect(told).toContain('Ada');
   expect(told).toContain('filed under billing: Ada was charged twice');
   expect(told).toContain('filed under technical: The site is slow');
+});
+
+test('telemetry: a run leaves its trace at the collector that the environment names', async () => {
+  const receiver = await startOtlpReceiver();
+  const environment = readEnvironment({
+    ...process.env,
+    TEMPORAL_ADDRESS: server.address,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/v1/traces`,
+  });
+  expect(await greetTraced(environment)).toMatchObject({ status: 'completed' });
+  const names = receiver.spans().map(({ name }) => name);
+  expect(names).toEqual(
+    expect.arrayContaining([
+      'invoke_agent greeter',
+      'chat claude-sonnet-5',
+      'RunActivity:prepareRun',
+    ]),
+  );
+  await receiver.close();
 });
 
 test("agent-in-workflow: a user's workflow goes on with what the agent answered", async () => {

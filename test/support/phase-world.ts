@@ -14,6 +14,7 @@ export interface PhaseWorld {
   readonly server: DevServer;
   readonly emulator: VendorEmulator;
   readonly taskQueue: string;
+  readonly storeUrl: string;
   /** A file of this world: `ledger` is written by the tools, `gate` lets them end. */
   readonly fileOf: (name: 'ledger' | 'gate') => string;
   /** Kills the worker that serves, and starts another once `meanwhile` is over: until then none lives. */
@@ -48,6 +49,7 @@ export async function startPhaseWorld(name: string): Promise<PhaseWorld> {
     server,
     emulator,
     taskQueue,
+    storeUrl: stored.url,
     fileOf,
     killAndReplace: async (meanwhile) => {
       await serving.kill();

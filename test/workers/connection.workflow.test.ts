@@ -65,7 +65,7 @@ describe('search attributes', () => {
   it('are there on the embedded server from the start', async () => {
     const result = await registerSearchAttributes(server.connection, 'default');
     expect(result.added).toEqual([]);
-    expect(result.present).toHaveLength(5);
+    expect(result.present).toHaveLength(7);
   });
 
   it('are added once, also by two callers at once', async () => {
@@ -81,6 +81,8 @@ describe('search attributes', () => {
       'HoldfastProvider',
       'HoldfastReason',
       'HoldfastStatus',
+      'HoldfastTenant',
+      'HoldfastUsd',
     ]);
     expect((await registerSearchAttributes(server.connection, namespace)).added).toEqual([]);
   });

@@ -35,6 +35,7 @@ describe('readEnvironment', () => {
       logLevel: 'info',
       sandbox: false,
       ci: false,
+      openTelemetry: {},
     });
   });
 
@@ -61,6 +62,7 @@ describe('readEnvironment', () => {
         OPENAI_API_KEY: 'o',
         OPENAI_BASE_URL: 'https://llm.example.com/v1',
         PATH: '/bin',
+        OTEL_SERVICE_NAME: 'support',
         CI: 'true',
       },
       directory,
@@ -91,6 +93,7 @@ describe('readEnvironment', () => {
       logLevel: 'debug',
       buildId: 'v7',
       ci: true,
+      openTelemetry: { OTEL_SERVICE_NAME: 'support' },
     });
   });
 

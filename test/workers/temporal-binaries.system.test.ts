@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findTemporalProgram } from '../../workers/temporal-server/find-program';
 import type { PinnedWheel } from '../../workers/temporal-server/pinned-wheel';
-import { temporalWheel } from '../../workers/temporal-server/pinned-wheel';
+import { temporalWheel, testServerWheel } from '../../workers/temporal-server/pinned-wheel';
 import { runCommand } from '../../workers/temporal-server/run-command';
 import { startWorkerProcess } from '../support/worker-process';
 
@@ -89,6 +89,14 @@ describe('findTemporalProgram', () => {
     expect(output).toContain('  3. pip install temporal bin==1.9.1: python3 -m pip');
     expect(output).toContain("  4. the Temporal SDK's own download: ");
     expect(output).toMatch(/(\n {2}- .+){3}\n$/);
+  });
+
+  it("lets the SDK fetch the test server, not the dev server, and names that program's remedies", async () => {
+    const output = await findInProcess({ ...testServerWheel, packageName: 'temporal bin' }, {});
+    expect(output).toMatch(/ {2}1\. temporal-test-server on PATH: not found/);
+    expect(output).toMatch(/ {2}4\. the Temporal SDK's own download: .*createTimeSkipping/);
+    expect(output).toContain('- put `temporal-test-server`, from a release of Temporal');
+    expect(output).not.toContain('TEMPORAL_ADDRESS');
   });
 
   it('takes a wheel with pip once for two processes at once', async () => {

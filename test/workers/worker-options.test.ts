@@ -6,7 +6,10 @@ import { checkWorkerOptions } from '../../workers/worker-options';
 import type { CreateWorkerOptions } from '../../workers/worker-options';
 
 // Options that are refused before they are used.
-const right = { connection: {}, activities: {} } as unknown as CreateWorkerOptions;
+const right = {
+  connection: {},
+  activities: { callModel: () => 0 },
+} as unknown as CreateWorkerOptions;
 const version = { deploymentName: 'agents', buildId: 'v2' };
 const codec = {
   encode: () => Promise.resolve([]),

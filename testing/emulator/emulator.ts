@@ -4,9 +4,11 @@ import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { UserError } from '../../activities/lifecycle/user-error';
 import type { Usage } from '../../workflows/core/budget/spend';
 import { noUsage } from '../../workflows/core/budget/spend';
 import { defined } from '../../workflows/core/json';
+import { checkEmulatorOptions, describeStep, nameStep } from './check-script';
 import { Bill, PromptCache, countTokens, promptTokens } from './billing';
 import type { Action } from './delivery';
 import { deliver } from './delivery';
@@ -17,7 +19,7 @@ import { parseBody, pathOf, readBody, redactedHeaders, routeOf } from './http-in
 import { RecordedRequest, RequestLog } from './recorded-request';
 import type { ChatServerName, ReplyStep, VendorError } from './step';
 import type { ScriptRule } from './script-queue';
-import { ScriptQueue } from './script-queue';
+import { describeRequest, ScriptQueue } from './script-queue';
 import { Seal } from './seal';
 import type { ReplyContext } from './wire';
 import { producedText } from './wire';
@@ -67,8 +69,9 @@ export class VendorEmulator {
     });
   }
 
-  /** Starts an emulator on any free port of loopback. */
+  /** Starts an emulator on any free port of loopback. Errors: `UserError` for unknown or unfit options. */
   static async start(options: EmulatorOptions = {}): Promise<VendorEmulator> {
+    checkEmulatorOptions(options);
     const emulator = new VendorEmulator(options);
     emulator.#server.listen(0, '127.0.0.1');
     await once(emulator.#server, 'listening');
@@ -127,9 +130,9 @@ export class VendorEmulator {
   assertDrained(): void {
     const problems = [
       ...this.#scripts.leftover,
-      ...this.requests
-        .filter(({ answer }) => answer.type === 'unplanned')
-        .map(({ index, path, model }) => `unplanned request ${index} (${path}, ${model})`),
+      ...this.requests.flatMap(({ answer }) =>
+        answer.type === 'unplanned' ? [answer.problem] : [],
+      ),
       ...this.#strays,
     ];
     if (problems.length > 0) throw new Error(`The emulator is not drained: ${problems.join('; ')}`);
@@ -205,11 +208,10 @@ export class VendorEmulator {
   }
 
   async #answer(route: Route, request: RecordedRequest, response: ServerResponse): Promise<void> {
-    const step = await this.#scripts.next(request);
-    if (step === undefined) {
-      request.answer = { type: 'unplanned' };
-      const message = `The emulator has no step for this request (index ${request.index}).`;
-      const error = { status: 500, message };
+    const step = await this.#nextStep(request);
+    if (typeof step === 'string') {
+      // Nobody retries a 400.
+      const error = { status: 400, message: step };
       await this.#send(request, response, planError(this.#planContext(route, request), error));
       return;
     }
@@ -233,6 +235,26 @@ export class VendorEmulator {
     this.bill.charge(request.model, usage);
     request.progress = { ...request.progress, usage };
     this.#changes.emit('change');
+  }
+
+  /** The step for a request, or what to answer instead, which quotes no text: a client reads the reason of a failure in its words. */
+  async #nextStep(request: RecordedRequest): Promise<Step | string> {
+    const remedy = `Add a step for it, such as reply.text('…') or reply.toolCalls([{ name, input }])`;
+    try {
+      const step = await this.#scripts.next(request);
+      if (step !== undefined) return step;
+    } catch (thrown) {
+      const said =
+        thrown instanceof UserError
+          ? `but ${thrown.message}. ${remedy}`
+          : `and the script's rule threw: ${String(thrown)}`;
+      request.answer = { type: 'unplanned', problem: `${describeRequest(request)}, ${said}` };
+      return `The script has no step for request ${request.index}; assertDrained() says why.`;
+    }
+    const words = describeRequest(request);
+    const why = this.#scripts.whyNone(request, describeStep);
+    request.answer = { type: 'unplanned', problem: `${words}, but ${why}. ${remedy}` };
+    return `The emulator has no step for request ${request.index}: ${this.#scripts.whyNone(request, nameStep)}. ${remedy}.`;
   }
 
   #send(

@@ -1,12 +1,14 @@
 /** A request as the emulator saw it, with readings that do not depend on the wire. */
-import type { JsonObject } from '../../workflows/core/json';
+import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
+import { noteProvenance } from '../../workflows/core/model-call/next-request';
 import type { Usage } from '../../workflows/core/budget/spend';
 import type { AnswerProgress } from './delivery';
 import { noProgress } from './delivery';
 import type { Step } from './faults';
 import { stringOf } from './json-read';
 import type { VendorError } from './step';
-import type { Conversation, SentToolCall, SentToolResult, Wire, WireName } from './wire';
+import type { Conversation, SentToolCall, SentToolResult, Turn, Wire, WireName } from './wire';
 
 /** How a request was answered. */
 export type Answer =
@@ -16,7 +18,39 @@ export type Answer =
   /** By the emulator's own check, as the vendor would: wrong headers, body, model, size, window. */
   | { readonly type: 'refused'; readonly error: VendorError }
   /** No step was left for it: a fault of the test or of the client under test. */
-  | { readonly type: 'unplanned' };
+  | {
+      readonly type: 'unplanned';
+      /** What came, why no step answers it, and what the script expects. */
+      readonly problem: string;
+    };
+
+/** One message of a prompt. */
+type PromptMessage =
+  | { readonly role: 'user'; readonly text: string }
+  | {
+      readonly role: 'assistant';
+      readonly text: string;
+      readonly toolCalls: readonly { readonly name: string; readonly input: JsonValue }[];
+    }
+  | {
+      readonly role: 'tool';
+      readonly name: string;
+      readonly content: string;
+      /** Only Anthropic's wire can say so. */
+      readonly isError: boolean;
+    };
+
+/** What one request told the model: plain data, the same for every vendor, for `toMatchObject`. */
+export interface Prompt {
+  readonly model: string;
+  /** All instructions, joined. */
+  readonly system: string;
+  /** Names of the tools on offer. */
+  readonly tools: readonly string[];
+  readonly messages: readonly PromptMessage[];
+  /** What the runtime says about the last trouble, with its hints; in no later request. */
+  readonly note?: string;
+}
 
 /** One request that the emulator got. */
 export class RecordedRequest {
@@ -69,6 +103,16 @@ export class RecordedRequest {
     return this.#conversation;
   }
 
+  /** What it told the model. */
+  get prompt(): Prompt {
+    const { systemText: system, toolNames: tools, turns } = this.conversation;
+    const names = new Map(this.toolCalls.map(({ id, name }) => [id, name]));
+    const messages: PromptMessage[] = [];
+    for (const turn of turns) addTurn(messages, turn, names);
+    const note = takeNote(messages);
+    return { model: this.model, system, tools, messages, ...defined({ note }) };
+  }
+
   /** All instructions to the model, joined. */
   get systemText(): string {
     return this.conversation.systemText;
@@ -111,6 +155,47 @@ export class RecordedRequest {
   forgetBody(): void {
     this.#body = undefined;
     this.#conversation = undefined;
+  }
+}
+
+function addTurn(
+  messages: PromptMessage[],
+  { role, text, toolCalls, toolResults }: Turn,
+  names: ReadonlyMap<string, string>,
+): void {
+  for (const { id, content, isError } of toolResults)
+    messages.push({ role: 'tool', name: names.get(id) ?? id, content, isError });
+  if (role === 'assistant') addReply(messages, text, toolCalls);
+  else if (text !== '') messages.push({ role, text });
+}
+
+/** Adds what the model said. A wire whose items are text or calls sends one reply in several. */
+function addReply(messages: PromptMessage[], said: string, calls: readonly SentToolCall[]): void {
+  const toolCalls = calls.map(({ name, argumentsText }) => {
+    return { name, input: inputOf(argumentsText) };
+  });
+  const before = messages.at(-1)?.role === 'assistant' ? messages.pop() : undefined;
+  const first = before?.role === 'assistant' ? before : { text: '', toolCalls: [] };
+  const text = [first.text, said].filter((each) => each !== '').join('\n');
+  messages.push({ role: 'assistant', text, toolCalls: [...first.toolCalls, ...toolCalls] });
+}
+
+/** Takes the runtime's own words, which are the last, out of the messages. */
+function takeNote(messages: PromptMessage[]): string | undefined {
+  const last = messages.at(-1);
+  if (last?.role !== 'user' || !last.text.includes(noteProvenance)) return undefined;
+  const at = last.text.indexOf(noteProvenance);
+  const text = last.text.slice(0, at).trim();
+  messages.splice(-1, 1, ...(text === '' ? [] : [{ role: 'user', text } as const]));
+  return last.text.slice(at);
+}
+
+/** Arguments as JSON, or the text that is none. */
+function inputOf(argumentsText: string): JsonValue {
+  try {
+    return JSON.parse(argumentsText) as JsonValue;
+  } catch {
+    return argumentsText;
   }
 }
 

@@ -1,6 +1,9 @@
 /** Which step answers which request: queues by vendor and model, consumed in order of arrival. */
 import { isDeepStrictEqual } from 'node:util';
+import { UserError } from '../../activities/lifecycle/user-error';
 import { defined } from '../../workflows/core/json';
+import { shortened } from '../../workflows/core/shortened';
+import { checkScript, checkScriptKey, describeStep, stepProblem } from './check-script';
 import type { Step } from './faults';
 import type { RecordedRequest } from './recorded-request';
 
@@ -17,18 +20,23 @@ interface Queue {
   readonly key: ScriptKey;
   readonly entries: (Step | ScriptRule)[];
   ruleCalls: number;
+  /** Steps that answered a request. */
+  used: number;
 }
 
 /** All scripts of an emulator. */
 export class ScriptQueue {
   readonly #queues: Queue[] = [];
 
-  /** Appends to the queue of that key. */
-  add(script: readonly Step[] | ScriptRule, { model, wire, mount }: ScriptKey): void {
+  /** Appends to the queue of that key. Errors: `UserError` for what is no script. */
+  add(script: readonly Step[] | ScriptRule, given: ScriptKey): void {
+    checkScript('VendorEmulator.script', script);
+    checkScriptKey(given);
+    const { model, wire, mount } = given;
     const key = defined({ model, wire, mount });
     let queue = this.#queues.find((each) => isDeepStrictEqual(each.key, key));
     if (queue === undefined) {
-      queue = { key, entries: [], ruleCalls: 0 };
+      queue = { key, entries: [], ruleCalls: 0, used: 0 };
       this.#queues.push(queue);
       this.#queues.sort(
         (left, right) => Object.keys(right.key).length - Object.keys(left.key).length,
@@ -40,35 +48,63 @@ export class ScriptQueue {
   /**
    * The next step for a request. The most specific queue that matches decides alone:
    * a primary's surplus request never eats its fallback's steps.
+   *
+   * Errors: `UserError` for a rule that gives what is not a step.
    */
   async next(request: RecordedRequest): Promise<Step | undefined> {
-    const queue = this.#queues.find(({ key }) => isMatch(request, key));
+    const queue = this.#queueFor(request);
     if (queue === undefined) return undefined;
     for (const entry of [...queue.entries]) {
       if (typeof entry === 'function') {
         const index = queue.ruleCalls;
         queue.ruleCalls += 1;
         const step = await entry(request, index);
-        if (step !== undefined) return step;
-        continue;
+        if (step === undefined) continue;
+        const problem = stepProblem(step);
+        if (problem !== undefined) throw new UserError(`A script's rule: ${problem}.`);
+        return step;
       }
       const place = queue.entries.indexOf(entry);
       if (place < 0) continue;
       queue.entries.splice(place, 1);
+      queue.used += 1;
       return entry;
     }
     return undefined;
+  }
+
+  /** Why no step answers a request, and what the script expects instead; `describe` says which step. */
+  whyNone(request: RecordedRequest, describe: (step: Step) => string): string {
+    const queue = this.#queueFor(request);
+    const expected = this.#queues.flatMap(({ key, entries }) => {
+      const step = entries.find((entry) => typeof entry !== 'function');
+      return step === undefined ? [] : [`a request${byKey(key)} for ${describe(step)}`];
+    });
+    const why =
+      queue === undefined
+        ? this.#queues.length === 0
+          ? 'no script was given'
+          : `no script is for such requests (there are some${this.#queues.map(({ key }) => byKey(key)).join(' and')})`
+        : queue.ruleCalls > 0
+          ? `the rule of the script${byKey(queue.key)} gave none`
+          : `the script${byKey(queue.key)} has no more steps (${queue.used} used)`;
+    return [
+      why,
+      ...(expected.length === 0 ? [] : [`the script expects ${expected.join(' or ')}`]),
+    ].join('; ');
+  }
+
+  #queueFor(request: RecordedRequest): Queue | undefined {
+    return this.#queues.find(({ key }) => isMatch(request, key));
   }
 
   /** Steps that no request asked for, in words, one line per key. Rules are never left over. */
   get leftover(): readonly string[] {
     return this.#queues.flatMap(({ key, entries }) => {
       const steps = entries.filter((entry) => typeof entry !== 'function').map(describeStep);
-      const by = Object.entries(key).map(([name, value]) => `${name} ${value}`);
-      const which = by.length === 0 ? '' : ` by ${by.join(', ')}`;
       return steps.length === 0
         ? []
-        : [`${steps.length} step(s) never asked for${which}: ${steps.join(', ')}`];
+        : [`${steps.length} step(s) never asked for${byKey(key)}: ${steps.join(', ')}`];
     });
   }
 
@@ -76,6 +112,11 @@ export class ScriptQueue {
   clear(): void {
     this.#queues.length = 0;
   }
+}
+
+function byKey(key: ScriptKey): string {
+  const by = Object.entries(key).map(([name, value]) => `${name} ${value}`);
+  return by.length === 0 ? '' : ` by ${by.join(', ')}`;
 }
 
 function isMatch(request: RecordedRequest, key: ScriptKey): boolean {
@@ -86,6 +127,20 @@ function isMatch(request: RecordedRequest, key: ScriptKey): boolean {
   );
 }
 
-function describeStep(step: Step): string {
-  return step.type === 'reply' ? `reply (${step.stop})` : step.name;
+/** Characters of what a request brought that an error quotes. */
+const quotedChars = 200;
+
+/** What a request brought that the one before had not, in words. */
+export function describeRequest(request: RecordedRequest): string {
+  const { index, wire, model, lastToolResults: results, lastUserText } = request;
+  const names = new Map(request.toolCalls.map(({ id, name }) => [id, name]));
+  const brought =
+    results.length > 0
+      ? `the result of ${results.map(({ id, content }) => `${names.get(id) ?? id}: ${quoted(content)}`).join(', of ')}`
+      : `the text ${quoted(lastUserText)}`;
+  return `Request ${index} (${wire}, ${model}) came with ${brought}`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(shortened(text, quotedChars));
 }

@@ -13,10 +13,18 @@ import {
   sseHeaders,
   written,
 } from './faults';
-import type { ConnectionEnd, Delivery, ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
+import type {
+  ConnectionEnd,
+  Delivery,
+  ReplyPart,
+  ReplyStep,
+  ReplyStop,
+  ToolFaultStep,
+  VendorError,
+} from './step';
 
 export type { FaultStep, Step, StreamFaultOptions } from './faults';
-export type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
+export type { ReplyPart, ReplyStep, ReplyStop, ToolFaultStep, VendorError } from './step';
 
 /** Options that every reply takes. */
 export interface ReplyOptions extends Partial<Omit<ReplyStep, 'type' | 'parts'>> {
@@ -286,6 +294,16 @@ export const fault = {
       ...framesToActions(rest.slice(2), how),
       eof,
     ]),
+
+  /**
+   * The next call of a tool fails, in a script of `testAgent`: the tool throws this error, or its worker dies before or after the
+   * effect, so that the next attempt finds a call that was begun and has no outcome.
+   */
+  tool: (tool: string, how: ToolFaultStep['how']): ToolFaultStep => ({
+    type: 'tool-fault',
+    tool,
+    how,
+  }),
 
   /** Line ends as CRLF. */
   crlf: (step?: ReplyStep): ReplyStep => delivered(step, { crlf: true }),

@@ -52,6 +52,14 @@ export interface ReplyStep {
   readonly model?: string;
 }
 
+/** What happens to the next call of a tool, in a script of `testAgent`. */
+export interface ToolFaultStep {
+  readonly type: 'tool-fault';
+  readonly tool: string;
+  /** The attempt ends as that of a worker that died, before or after the effect; or the tool throws this. */
+  readonly how: 'crash-before-effect' | 'crash-after-effect' | Error;
+}
+
 /** How a connection ends: a TCP reset, a TCP FIN without the body's proper end, or a proper end of the body. */
 export type ConnectionEnd = 'reset' | 'fin' | 'eof';
 

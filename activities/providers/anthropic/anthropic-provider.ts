@@ -1,4 +1,5 @@
 /** Anthropic's Messages API, and servers that speak it. */
+import type * as SdkModule from '@anthropic-ai/sdk';
 import type AnthropicSdk from '@anthropic-ai/sdk';
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
@@ -27,6 +28,10 @@ export interface AnthropicProviderConfig {
   readonly client?: AccountClient;
 }
 
+const optionNames = Object.keys({
+  ...{ name: true, apiKey: true, baseUrl: true, vendor: true, headers: true, client: true },
+} satisfies Readonly<Record<keyof AnthropicProviderConfig, true>>);
+
 /**
  * A provider on Anthropic's wire.
  *
@@ -36,9 +41,10 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
   const { name = 'anthropic', vendor = 'anthropic', apiKey = '', headers } = config;
   const { baseUrl = 'https://api.anthropic.com', client } = config;
   rememberSecretsOf(headers);
-  const clientWith = async (fetch: ObservedFetch['fetch']): Promise<ReturnType<AccountClient>> => {
+  const clientWith = (fetch: ObservedFetch['fetch']): ReturnType<AccountClient> => {
     if (client !== undefined) return client({ ...sdkOptions, fetch });
-    const { Anthropic } = await import('@anthropic-ai/sdk');
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- jest has no import() in CommonJS (ADR 0029).
+    const { Anthropic } = require('@anthropic-ai/sdk') as typeof SdkModule;
     return new Anthropic({ ...sdkOptions, apiKey, baseURL: baseUrl, fetch });
   };
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
@@ -54,7 +60,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
       context: { route: `${name}/${request.model}`, apiKey },
       open: async (fetch, signal) => {
         // Not `messages.create`, which writes to the console about old models at every call.
-        return streamed(await clientWith(fetch), '/v1/messages', {
+        return streamed(clientWith(fetch), '/v1/messages', {
           body,
           signal,
           headers: extra,
@@ -66,6 +72,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
   };
   const account = client && { client, baseUrl: config.baseUrl };
   const address = { apiKey, baseUrl, needsKey: true, account };
-  const setup = { name, vendor, wire: 'anthropic', ...address } as const;
+  const given = { config, known: optionNames };
+  const setup = { name, vendor, wire: 'anthropic', given, ...address } as const;
   return httpProvider(setup, anthropicSettings, send);
 }

@@ -1,4 +1,5 @@
 /** OpenAI's Responses and Chat Completions APIs, and any server that speaks one of them. */
+import type * as SdkModule from 'openai';
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import type { AccountClient } from '../http-provider';
@@ -36,6 +37,11 @@ export interface OpenAIProviderConfig {
   readonly client?: AccountClient;
 }
 
+const optionNames = Object.keys({
+  ...{ name: true, api: true, apiKey: true, baseUrl: true, vendor: true, dialect: true },
+  ...{ needsKey: true, headers: true, client: true },
+} satisfies Readonly<Record<keyof OpenAIProviderConfig, true>>);
+
 /**
  * A provider on one of OpenAI's wires.
  *
@@ -48,9 +54,10 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
   rememberSecretsOf(config.headers);
   // Local servers take any key, yet a header must not be empty.
   const sentKey = apiKey === '' ? 'none' : apiKey;
-  const clientWith = async (fetch: ObservedFetch['fetch']): Promise<ReturnType<AccountClient>> => {
+  const clientWith = (fetch: ObservedFetch['fetch']): ReturnType<AccountClient> => {
     if (client !== undefined) return client({ ...sdkOptions, fetch });
-    const { OpenAI } = await import('openai');
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- jest has no import() in CommonJS (ADR 0029).
+    const { OpenAI } = require('openai') as typeof SdkModule;
     const own = { ...sdkOptions, apiKey: sentKey, baseURL: baseUrl, fetch };
     return new OpenAI({ ...notFromEnvironment, ...own });
   };
@@ -70,7 +77,7 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
         ? new ChatReplyAssembly(vendor, model, dialect)
         : new ResponsesReplyAssembly(vendor, model),
       open: async (fetch, signal) =>
-        streamed(await clientWith(fetch), isChat ? '/chat/completions' : '/responses', {
+        streamed(clientWith(fetch), isChat ? '/chat/completions' : '/responses', {
           body,
           signal,
           headers: extra,
@@ -84,7 +91,8 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
     api === 'chat' ? chatSettings(model, dialect) : responsesSettings(model);
   const account = client && { client, baseUrl: config.baseUrl };
   const address = { apiKey, baseUrl, needsKey, account };
-  return httpProvider({ name, vendor, wire: api, ...address }, rulesOf, send);
+  const given = { config, known: optionNames };
+  return httpProvider({ name, vendor, wire: api, given, ...address }, rulesOf, send);
 }
 
 function dialectOf(name: string): ChatDialect {

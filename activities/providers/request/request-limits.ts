@@ -60,11 +60,25 @@ const limits: Readonly<Record<ProviderWire, RequestLimits>> = {
 /** Images, and pages of PDFs, that Claude models with a window above 200,000 tokens take (vision and PDF guides). */
 const manyImages = 600;
 
+/** Models whose width is remembered: to find it takes a search of the catalog. */
+const rememberedModels = 256;
+const wideModels = new Map<string, boolean>();
+
+function isWide(model: string): boolean {
+  const known = wideModels.get(model);
+  if (known !== undefined) return known;
+  if (wideModels.size >= rememberedModels) wideModels.clear();
+  const found = (windowOf('anthropic', model) ?? 0) > 200_000;
+  wideModels.set(model, found);
+  return found;
+}
+
 /** Limits of a model on a wire; those of the strictest wire where the provider does not say which it speaks. */
 export function requestLimitsOf(wire: ProviderWire | undefined, model = ''): RequestLimits {
   const known = limits[wire ?? 'anthropic'];
-  const isWide = wire === 'anthropic' && (windowOf('anthropic', model) ?? 0) > 200_000;
-  return isWide ? { ...known, images: manyImages, pages: manyImages } : known;
+  return wire === 'anthropic' && isWide(model)
+    ? { ...known, images: manyImages, pages: manyImages }
+    : known;
 }
 
 /** What a model takes beside text. */

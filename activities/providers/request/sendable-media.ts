@@ -47,7 +47,9 @@ export function sendableMedia(request: MediaRequest, wire: ProviderWire): readon
 
 /** What of a request's media does not reach the model, in words, each with why; what compaction removed is not among it. */
 export function mediaLeftOut(request: MediaRequest, wire: ProviderWire): readonly string[] {
-  const problems = problemsOf(request, wire, request.messages.flatMap(mediaOf));
+  const media = request.messages.flatMap(mediaOf);
+  if (media.length === 0) return [];
+  const problems = problemsOf(request, wire, media);
   return [...problems].map(([block, problem]) => `${factsOf(block)}: ${problem}`);
 }
 

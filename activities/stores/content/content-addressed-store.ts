@@ -44,6 +44,7 @@ import { erase, type EraseOptions, type EraseResult } from './erase';
 import type { SweepOptions, SweepResult } from './sweep';
 import { byStart, parseIntent, toolRecord } from './tool-records';
 import { sweep } from './sweep';
+import { RecentBlobs } from './recent-blobs';
 import { Transcripts } from './transcripts';
 import { storeCorrupt } from '../store-errors';
 import type { StoreLimits } from '../store-limits';
@@ -61,6 +62,7 @@ export class ContentAddressedStore implements Store {
   readonly #database: SqlDatabase;
   readonly #rows: ContentRows;
   readonly #transcripts: Transcripts;
+  readonly #recent = new RecentBlobs();
   readonly #limits: StoreLimits;
 
   constructor(
@@ -90,6 +92,7 @@ export class ContentAddressedStore implements Store {
       rows: this.#rows,
       limits: this.#limits,
       transcripts: this.#transcripts,
+      recent: this.#recent,
       outcomeIn: (key, row) => {
         const record = this.#toolRecord(key, row);
         if (record.type === 'finished') return record.outcome;
@@ -122,6 +125,10 @@ export class ContentAddressedStore implements Store {
   async getBlob(hash: ContentHash): Promise<Buffer> {
     const manifest = await this.#manifest(hash);
     return this.#readChunks(hash, manifest.chunkHashes, manifest.totalBytes);
+  }
+
+  recentBlob(hash: ContentHash): Buffer | undefined {
+    return this.#recent.get(hash);
   }
 
   async readBlob(hash: ContentHash, offset: number, length: number): Promise<BlobSlice> {

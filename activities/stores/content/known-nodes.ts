@@ -11,8 +11,10 @@ export interface KnownNode {
   readonly bytes: number;
   /** When this process began to write it, by `performance.now()`; undefined if another one has. */
   readonly writtenAtMs: number | undefined;
-  /** Number of the load that needed it last; never smaller than that of a node behind it. */
+  /** Number of the load that asked for it last; as a part of a longer transcript, it may have been needed later. */
   usedAt: number;
+  /** The messages up to this node, oldest first, since it was loaded and until the next node of the conversation is. */
+  transcript: readonly Message[] | undefined;
 }
 
 /** Bytes of JSON that are remembered by default: about 30 conversations of 2,000 messages with 1 KB results (ADR 0050). */
@@ -66,7 +68,8 @@ export class KnownNodes {
       messages: frozen(messages),
       bytes: json.length,
       writtenAtMs,
-      usedAt: before?.usedAt ?? this.#loads,
+      usedAt: this.#loads,
+      transcript: undefined,
     };
     this.#nodes.set(hash, node);
     this.#bytes += node.bytes;
@@ -76,17 +79,23 @@ export class KnownNodes {
   /** The messages up to a node, oldest first. What was not needed for longest is forgotten above the bound. */
   transcript(head: KnownNode): readonly Message[] {
     this.#loads += 1;
-    const newestFirst: KnownNode[] = [];
-    for (let at: KnownNode | undefined = head; at !== undefined; at = at.parent) {
-      at.usedAt = this.#loads;
-      newestFirst.push(at);
-    }
-    this.#forget();
-    return newestFirst.reverse().flatMap(({ messages }) => messages);
+    head.usedAt = this.#loads;
+    if (this.#bytes > this.mostBytes) this.#forget();
+    if (head.transcript !== undefined) return head.transcript;
+    const newestFirst: (readonly Message[])[] = [];
+    let at: KnownNode | undefined = head;
+    for (; at !== undefined && at.transcript === undefined; at = at.parent)
+      newestFirst.push(at.messages);
+    head.transcript = Object.freeze((at?.transcript ?? []).concat(...newestFirst.reverse()));
+    // One list for each conversation, not one for each of its nodes.
+    if (at !== undefined) at.transcript = undefined;
+    return head.transcript;
   }
 
   #forget(): void {
-    if (this.#bytes <= this.mostBytes) return;
+    // Newest first: a node is added after those before it.
+    for (const { parent, usedAt } of [...this.#nodes.values()].reverse())
+      if (parent !== undefined && parent.usedAt < usedAt) parent.usedAt = usedAt;
     const oldestFirst = [...this.#nodes.values()].sort((left, right) => left.usedAt - right.usedAt);
     let left = this.#bytes;
     let until = -1;

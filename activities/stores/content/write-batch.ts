@@ -7,6 +7,7 @@ import type { StoreBatch } from '../store';
 import { payloadTooDeep, payloadTooLarge, storeCorrupt } from '../store-errors';
 import { maxOutcomeBytes, type StoreLimits } from '../store-limits';
 import { chunkBytes, chunksPerBatch, cutBlob, manifestText, type Chunk } from './blob-manifest';
+import type { RecentBlobs } from './recent-blobs';
 import { outcomeSum } from './tool-records';
 import type { Transcripts } from './transcripts';
 
@@ -16,6 +17,7 @@ export interface BatchPlace {
   readonly rows: ContentRows;
   readonly limits: StoreLimits;
   readonly transcripts: Transcripts;
+  readonly recent: RecentBlobs;
   /** The outcome in a row. Errors: `store_corrupt` if it was changed, or holds none. */
   readonly outcomeIn: (key: string, row: ToolRow | undefined) => string;
 }
@@ -28,7 +30,7 @@ export class WriteBatch implements StoreBatch {
   readonly #place: BatchPlace;
   readonly #nodes: NodeRow[] = [];
   readonly #chunks: Chunk[] = [];
-  readonly #blobs: BlobRow[] = [];
+  readonly #blobs: (BlobRow & { readonly bytes: Buffer })[] = [];
 
   constructor(place: BatchPlace) {
     this.#place = place;
@@ -64,7 +66,7 @@ export class WriteBatch implements StoreBatch {
     const hash = contentHash(manifest);
     if (bytes.length <= chunkBytes) {
       this.#chunks.push(...chunks);
-      this.#blobs.push({ hash, manifest });
+      this.#blobs.push({ hash, manifest, bytes });
       return hash;
     }
     if (await rows.touchBlob(hash)) return hash;
@@ -85,32 +87,36 @@ export class WriteBatch implements StoreBatch {
     const json = storableJson(outcome);
     const bytes = Buffer.byteLength(json);
     if (bytes > maxOutcomeBytes) throw payloadTooLarge('A tool outcome', bytes, maxOutcomeBytes);
-    const sum = outcomeSum(key, json);
-    const row = await this.#write({ keyHash: contentHash(key), outcome: json, outcomeSum: sum });
-    return this.#place.outcomeIn(key, row);
+    const keyHash = contentHash(key);
+    const outcomeOf = { keyHash, outcome: json, outcomeSum: outcomeSum(key, json) };
+    if (await this.#write(outcomeOf)) return json;
+    const { rows, outcomeIn } = this.#place;
+    return outcomeIn(key, await rows.selectTool(keyHash));
   }
 
+  /** Whether the outcome is this one now. */
   async #write(
     outcome?: NonNullable<Parameters<ContentRows['write']>[0]['outcome']>,
-  ): Promise<ToolRow | undefined> {
-    const { label, rows, transcripts } = this.#place;
+  ): Promise<boolean> {
+    const { label, rows, transcripts, recent } = this.#place;
     const nodes = this.#nodes.splice(0).map((node) => ({
       ...node,
       hasFreshParent: node.parent !== undefined && transcripts.isFresh(node.parent),
     }));
     const writtenAtMs = performance.now();
     const [chunks, blobs] = [this.#chunks.splice(0), this.#blobs.splice(0)];
-    if (outcome === undefined && nodes.length + blobs.length === 0) return undefined;
+    if (outcome === undefined && nodes.length + blobs.length === 0) return false;
     const written = await rows.write({ nodes, chunks, blobs, ...(outcome && { outcome }) });
+    for (const { hash, bytes } of blobs) recent.add(hash, bytes);
     written.nodes.forEach((insertion, at) => {
       const node = nodes[at];
       if (node === undefined) return;
       if (insertion.type === 'present') transcripts.verified(insertion.row, node.hash);
       if (insertion.type === 'parent-missing')
         throw storeCorrupt(label, `transcript node ${String(node.parent)} is missing`);
-      transcripts.stored(node, insertion.type === 'inserted' ? writtenAtMs : undefined);
+      transcripts.stored(node, insertion.type === 'written' ? writtenAtMs : undefined);
     });
-    return written.tool;
+    return written.isFinished;
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type SqlDatabase,
   type SqlQuery,
   type SqlRow,
+  type SqlStatement,
   type SqlValue,
   type SqlWork,
 } from '../sql/sql-database';
@@ -62,8 +63,13 @@ class EncryptedDatabase implements SqlDatabase {
     return this.#inner.read((query) => work(this.#through(query)));
   }
 
-  write<T>(work: SqlWork<T>): Promise<T> {
-    return this.#inner.write((query) => work(this.#through(query)));
+  async write(statements: readonly SqlStatement[]): Promise<readonly (readonly SqlRow[])[]> {
+    const results = await this.#inner.write(
+      statements.map(([sql, values]) => [sql, this.#sealed(sql, values)]),
+    );
+    const query: SqlQuery = (...statement) => this.#inner.read((read) => read(...statement));
+    for (const row of results.flat()) await this.#open(row, query);
+    return results;
   }
 
   transaction<T>(work: SqlWork<T>): Promise<T> {
@@ -75,13 +81,16 @@ class EncryptedDatabase implements SqlDatabase {
   }
 
   #through(query: SqlQuery): SqlQuery {
-    return async (sql, values = []) => {
-      const kinds = this.#kindsOf(sql);
-      const given = values.map((value, at) => this.#given(kinds[at], value));
-      const rows = await query(sql, given);
+    return async (sql, values) => {
+      const rows = await query(sql, this.#sealed(sql, values));
       for (const row of rows) await this.#open(row, query);
       return rows;
     };
+  }
+
+  #sealed(sql: string, values: readonly SqlValue[] = []): readonly SqlValue[] {
+    const kinds = this.#kindsOf(sql);
+    return values.map((value, at) => this.#given(kinds[at], value));
   }
 
   #kindsOf(sql: string): readonly PlaceholderKind[] {

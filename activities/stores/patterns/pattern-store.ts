@@ -134,7 +134,8 @@ export class PatternStore {
       const sql = dryRun
         ? `SELECT {tenant} FROM @${table} WHERE tenant = ?`
         : `DELETE FROM @${table} WHERE tenant = ? RETURNING {tenant}`;
-      count += (await this.database.write((query) => query(sql, [tenant]))).length;
+      const [rows = []] = await this.database.write([[sql, [tenant]]]);
+      count += rows.length;
     }
     return count;
   }
@@ -145,7 +146,7 @@ export class PatternStore {
     const [row] = (await this.select(sql, [digest])).map(recordRowOf);
     if (row === undefined) return undefined;
     // Once a day, so that what is in use is not swept.
-    await this.database.write((query) => query(touchKnowledgeSql, [digest]));
+    await this.database.write([[touchKnowledgeSql, [digest]]]);
     return contentHash(row.record) === row.recordSum ? row.record : undefined;
   }
 
@@ -154,7 +155,7 @@ export class PatternStore {
     const sql = `INSERT INTO @tool_knowledge (digest, record, record_sum, touched_ms)
                  VALUES (?name, ?sealed, ?name, $now)
                  ON CONFLICT (digest) DO NOTHING`;
-    await this.database.write((query) => query(sql, [digest, json, contentHash(json)]));
+    await this.database.write([[sql, [digest, json, contentHash(json)]]]);
   }
 
   private select(sql: string, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {

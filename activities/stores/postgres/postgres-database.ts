@@ -1,5 +1,5 @@
 /** A pool of connections to one Postgres database: bounded in time, renewed when the server comes back. */
-import { Client, Pool, type ClientBase, type PoolConfig } from 'pg';
+import { Client, Pool, type ClientBase, type PoolConfig, type QueryResult } from 'pg';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { ensureTables } from '../sql/schema';
 import {
@@ -8,11 +8,13 @@ import {
   type SqlDialect,
   type SqlQuery,
   type SqlRow,
+  type SqlStatement,
   type SqlValue,
   type SqlWork,
 } from '../sql/sql-database';
 import { describeError, storeConfigInvalid, storeCorrupt, storeUnavailable } from '../store-errors';
 import type { StoreLimits } from '../store-limits';
+import { PipelinedQuery } from './pipelined-query';
 
 /** Milliseconds after the server's own statement timeout until a silent server counts as down (ADR 0018). */
 const silenceMs = 5_000;
@@ -83,9 +85,9 @@ export class PostgresDatabase implements SqlDatabase {
     return work(this.#query);
   }
 
-  /** Each statement is a transaction of its own, sent again if its connection breaks. */
-  write<T>(work: SqlWork<T>): Promise<T> {
-    return work(this.#query);
+  /** Sent again, all of it, if the connection breaks. */
+  write(statements: readonly SqlStatement[]): Promise<readonly (readonly SqlRow[])[]> {
+    return this.#twice(() => sendTogether(this.#pool, statements));
   }
 
   /** Runs once: if the connection breaks at the commit, the outcome is unknown. */
@@ -110,8 +112,9 @@ export class PostgresDatabase implements SqlDatabase {
     if (!this.#pool.ending) await this.#pool.end();
   }
 
-  readonly #query: SqlQuery = async (sql, values) => {
-    const attempt = (): Promise<readonly SqlRow[]> => send(this.#pool, sql, values);
+  readonly #query: SqlQuery = (sql, values) => this.#twice(() => send(this.#pool, sql, values));
+
+  async #twice<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt().catch((error: unknown) => {
         if (isWorthOneMoreTry(error)) return attempt();
@@ -120,7 +123,7 @@ export class PostgresDatabase implements SqlDatabase {
     } catch (error) {
       throw this.#explain(error);
     }
-  };
+  }
 
   /** Turns any error into one for people. */
   #explain(error: unknown): InfraException {
@@ -151,6 +154,20 @@ async function send(
   values: readonly SqlValue[] = [],
 ): Promise<readonly SqlRow[]> {
   return (await client.query<SqlRow>(translated(sql, dialect), [...values])).rows;
+}
+
+/** The rows of each statement; all run in one transaction. */
+async function sendTogether(
+  pool: Pool,
+  statements: readonly SqlStatement[],
+): Promise<readonly (readonly SqlRow[])[]> {
+  const query = new PipelinedQuery(
+    statements.map(([sql, values = []]) => [translated(sql, dialect), values]),
+  );
+  // What pg returns for a query of one's own, although its types do not say so.
+  const sent: unknown = pool.query(query);
+  const results = await (sent as Promise<QueryResult<SqlRow> | readonly QueryResult<SqlRow>[]>);
+  return [results].flat().map(({ rows }) => rows);
 }
 
 async function hasTables(query: SqlQuery): Promise<boolean> {

@@ -12,6 +12,7 @@ import {
   type SqlDatabase,
   type SqlQuery,
   type SqlRow,
+  type SqlStatement,
   type SqlValue,
 } from './sql-database';
 
@@ -62,9 +63,9 @@ export interface BlobRow {
   readonly manifest: string;
 }
 
-/** The result of an attempt to add a node. */
+/** What became of a node: a row that is not the node's own is there, or has no parent. */
 type NodeInsertion =
-  | { readonly type: 'inserted' }
+  | { readonly type: 'written' }
   | { readonly type: 'present'; readonly row: NodeRow }
   | { readonly type: 'parent-missing' };
 
@@ -84,10 +85,10 @@ interface Writes {
   readonly outcome?: NewOutcome;
 }
 
-/** What became of the nodes, in their order, and the row of the outcome. */
+/** What became of the nodes, in their order, and of the outcome. */
 interface Written {
   readonly nodes: readonly NodeInsertion[];
-  readonly tool: ToolRow | undefined;
+  readonly isFinished: boolean;
 }
 
 /** Milliseconds. A row younger than this is not touched again: no grace of a sweep is as short (ADR 0025). */
@@ -96,18 +97,19 @@ export const freshMs = 20_000;
 const touchParentSql = `
   UPDATE @nodes SET touched_ms = $now WHERE hash = ?name AND touched_ms < $now - ${freshMs}`;
 
+/** Makes the row young if it is there; writes nothing without the parent, or if the row was changed, or encrypted at another time. */
 const insertNodeSql = `
-  INSERT INTO @nodes (hash, parent, messages)
+  INSERT INTO @nodes AS known (hash, parent, messages)
   SELECT CAST(?name AS text), CAST(?name AS text), CAST(?sealed AS text)
   WHERE CAST(?name AS text) IS NULL OR EXISTS (SELECT 1 FROM @nodes WHERE hash = ?name)
-  ON CONFLICT (hash) DO NOTHING
+  ON CONFLICT (hash) DO UPDATE SET touched_ms = excluded.touched_ms
+  WHERE known.messages = excluded.messages
+    AND coalesce(known.parent, '') = coalesce(excluded.parent, '')
   RETURNING {hash}`;
 
 const touchNodeSql = `
   UPDATE @nodes SET touched_ms = $now WHERE hash = ?name
   RETURNING {hash}, {parent}, {messages}`;
-
-const findNodeSql = 'SELECT {hash} FROM @nodes WHERE hash = ?name';
 
 /** UNION, not UNION ALL, so that a manipulated chain that forms a ring ends, and then fails its hashes. */
 const chainSql = `
@@ -161,7 +163,7 @@ const toolsOfActionSql = `SELECT ${toolColumns} FROM @tool_executions WHERE acti
 const finishToolSql = `
   UPDATE @tool_executions SET outcome = ?sealed, outcome_sum = ?name
   WHERE key_hash = ?name AND outcome IS NULL
-  RETURNING ${toolColumns}`;
+  RETURNING {key_hash AS hash}`;
 
 /** Adds an empty row, which is no record, if there is none, and locks the row until the transaction ends. */
 const lockHealthSql = `
@@ -181,32 +183,22 @@ const saveHealthSql =
 export class ContentRows {
   constructor(readonly database: SqlDatabase) {}
 
-  /** Writes what is given, in an order in which every prefix leaves a sound store. */
-  write({ chunks = [], blobs = [], nodes = [], outcome }: Writes): Promise<Written> {
-    return this.database.write(async (query) => {
-      await insertAll(
-        query,
-        'chunks',
-        'bytes',
-        chunks.map(({ hash, bytes }) => [hash, bytes]),
-      );
-      await insertAll(
-        query,
-        'blobs',
-        'manifest',
-        blobs.map(({ hash, manifest }) => [hash, manifest]),
-      );
-      const insertions: NodeInsertion[] = [];
-      for (const [at, node] of nodes.entries()) {
-        const isNewParent = at > 0 && nodes[at - 1]?.hash === node.parent;
-        const isYoung = isNewParent || node.hasFreshParent === true;
-        insertions.push(await insertNode(query, node, isYoung));
-      }
-      return {
-        nodes: insertions,
-        tool: outcome === undefined ? undefined : await finishTool(query, outcome),
-      };
-    });
+  /** Writes what is given, together. */
+  async write({ chunks = [], blobs = [], nodes = [], outcome }: Writes): Promise<Written> {
+    const rows = await this.database.write([
+      ...insertAll('chunks', 'bytes', new Map(chunks.map(({ hash, bytes }) => [hash, bytes]))),
+      ...insertAll('blobs', 'manifest', new Map(blobs.map((row) => [row.hash, row.manifest]))),
+      ...nodes.flatMap((node, at) => insertNode(node, nodes[at - 1])),
+      ...(outcome === undefined ? [] : [finishTool(outcome)]),
+    ]);
+    const written = new Set(rows.flat().map(({ hash }) => textOf(hash)));
+    const insertions: NodeInsertion[] = [];
+    for (const { hash } of nodes)
+      insertions.push(written.has(hash) ? { type: 'written' } : await this.#unwritten(hash));
+    return {
+      nodes: insertions,
+      isFinished: outcome !== undefined && written.has(outcome.keyHash),
+    };
   }
 
   /** `most` rows from `head` towards the first node, in any order; ends at a missing parent. */
@@ -217,7 +209,7 @@ export class ContentRows {
   /** Makes a blob that is there as young as one that is written now; false if it is not there. */
   touchBlob(hash: ContentHash): Promise<boolean> {
     const sql = 'UPDATE @blobs SET touched_ms = $now WHERE hash = ?name RETURNING {hash}';
-    return this.database.write(async (query) => (await query(sql, [hash])).length > 0);
+    return this.#changes(sql, [hash]);
   }
 
   async selectManifest(hash: ContentHash): Promise<string | undefined> {
@@ -239,29 +231,27 @@ export class ContentRows {
    * Adds the row, or gives it to this owner unless it has an outcome or belongs to a later attempt; returns the resulting row. No
    * row: another row of the same action has its source. One with a source is `begun`.
    */
-  ownTool(
+  async ownTool(
     keyHash: ContentHash,
     { owner, scheduledAtMs, phase }: NewOwner,
     { intent, intentSum, action, source }: NewToolRow,
   ): Promise<{ readonly row: ToolRow | undefined; readonly isOwned: boolean }> {
     const values = [intent, intentSum, action];
-    return this.database.write(async (query) => {
-      if (source !== undefined)
-        await query(addToolSql, [keyHash, owner, scheduledAtMs, ...values, source]);
-      const [owned] =
-        source === undefined
-          ? await query(ownToolSql, [keyHash, owner, scheduledAtMs, phase, ...values])
-          : await query(takeToolSql, [owner, scheduledAtMs, keyHash, scheduledAtMs]);
-      const row = owned ?? (await query(selectToolSql, [keyHash]))[0];
-      return { row: toolRow(row), isOwned: owned !== undefined };
-    });
+    const written = await this.database.write(
+      source === undefined
+        ? [[ownToolSql, [keyHash, owner, scheduledAtMs, phase, ...values]]]
+        : [
+            [addToolSql, [keyHash, owner, scheduledAtMs, ...values, source]],
+            [takeToolSql, [owner, scheduledAtMs, keyHash, scheduledAtMs]],
+          ],
+    );
+    const owned = toolRow(written.at(-1)?.[0]);
+    return { row: owned ?? (await this.selectTool(keyHash)), isOwned: owned !== undefined };
   }
 
   /** Sets the phase, if there is no outcome and the owner is this one; else false. */
   moveTool(keyHash: ContentHash, owner: string, phase: ToolRow['phase']): Promise<boolean> {
-    return this.database.write(
-      async (query) => (await query(moveToolSql, [phase, keyHash, owner])).length > 0,
-    );
+    return this.#changes(moveToolSql, [phase, keyHash, owner]);
   }
 
   async selectTool(keyHash: ContentHash): Promise<ToolRow | undefined> {
@@ -310,10 +300,23 @@ export class ContentRows {
    */
   async check(): Promise<void> {
     const { id, label } = this.database;
-    const found = await this.database.write(probeTables);
+    const found = await probeTables(this.database);
     if (found === id) return;
     const reason = `the database now holds the store ${String(found)}, not ${id}`;
     throw storeMismatch(label, reason, 'Restore the former database, or restart the worker.');
+  }
+
+  async #unwritten(hash: Head): Promise<NodeInsertion> {
+    const [[present] = []] = await this.database.write([[touchNodeSql, [hash]]]);
+    return present === undefined
+      ? { type: 'parent-missing' }
+      : { type: 'present', row: nodeRow(present) };
+  }
+
+  /** Runs a statement that returns the rows that it has changed; whether there are any. */
+  async #changes(sql: string, values: readonly SqlValue[]): Promise<boolean> {
+    const [rows = []] = await this.database.write([[sql, values]]);
+    return rows.length > 0;
   }
 
   #select(sql: string, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
@@ -321,45 +324,33 @@ export class ContentRows {
   }
 }
 
-async function insertNode(
-  query: SqlQuery,
-  { hash, parent, messages }: NodeRow,
-  hasYoungParent: boolean,
-): Promise<NodeInsertion> {
-  const values = [hash, parent ?? null, messages, parent ?? null, parent ?? null];
-  if (parent !== undefined && !hasYoungParent) await query(touchParentSql, [parent]);
-  for (;;) {
-    if ((await query(insertNodeSql, values)).length > 0) return { type: 'inserted' };
-    const [present] = await query(touchNodeSql, [hash]);
-    if (present !== undefined) return { type: 'present', row: nodeRow(present) };
-    const isOrphan = parent !== undefined && (await query(findNodeSql, [parent])).length === 0;
-    if (isOrphan) return { type: 'parent-missing' };
-    // A sweep removed the row in between.
-  }
+function insertNode(
+  { hash, parent, messages, hasFreshParent }: NewNodeRow,
+  before: NodeRow | undefined,
+): readonly SqlStatement[] {
+  const given = parent ?? null;
+  const hasYoungParent = given === null || hasFreshParent === true || before?.hash === parent;
+  return [
+    ...(hasYoungParent ? [] : [[touchParentSql, [given]] as const]),
+    [insertNodeSql, [hash, given, messages, given, given]],
+  ];
 }
 
 /** Adds rows of a hash and its content, or makes those that are there young. */
-async function insertAll(
-  query: SqlQuery,
+function insertAll(
   table: 'chunks' | 'blobs',
   column: string,
-  rows: readonly (readonly [ContentHash, SqlValue])[],
-): Promise<void> {
-  // A statement may touch a row only once.
-  const distinct = [...new Map(rows)];
-  if (distinct.length === 0) return;
-  const places = distinct.map(() => '(?name, ?sealed)').join(', ');
+  rows: ReadonlyMap<ContentHash, SqlValue>,
+): readonly SqlStatement[] {
+  if (rows.size === 0) return [];
+  const places = [...rows].map(() => '(?name, ?sealed)').join(', ');
   const sql = `INSERT INTO @${table} (hash, ${column}) VALUES ${places} ${touchOnConflict}`;
-  await query(sql, distinct.flat());
+  // In one order, so that two writers of the same rows never wait for each other.
+  return [[sql, [...rows].sort(([left], [right]) => (left < right ? -1 : 1)).flat()]];
 }
 
-/** Sets the outcome unless there is one; returns the row as it is then, or undefined if there is none. */
-async function finishTool(
-  query: SqlQuery,
-  { keyHash, outcome, outcomeSum }: NewOutcome,
-): Promise<ToolRow | undefined> {
-  const [finished] = await query(finishToolSql, [outcome, outcomeSum, keyHash]);
-  return toolRow(finished ?? (await query(selectToolSql, [keyHash]))[0]);
+function finishTool({ keyHash, outcome, outcomeSum }: NewOutcome): SqlStatement {
+  return [finishToolSql, [outcome, outcomeSum, keyHash]];
 }
 
 function nodeRow(row: SqlRow): NodeRow {

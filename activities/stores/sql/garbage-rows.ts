@@ -103,7 +103,8 @@ export class GarbageRows {
     let count = 0;
     for (const [table, key] of unnamedTables) {
       const sql = `DELETE FROM @${table} WHERE touched_ms < ? RETURNING {${key} AS hash}`;
-      count += (await this.database.write((query) => query(sql, [beforeMs]))).length;
+      const [rows = []] = await this.database.write([[sql, [beforeMs]]]);
+      count += rows.length;
     }
     return count;
   }
@@ -118,7 +119,7 @@ export class GarbageRows {
     const [key] = columns[table];
     const sql = `DELETE FROM @${table} WHERE ${key} IN (${placeholders(hashes.length)})
                  AND touched_ms < ? RETURNING {${key} AS hash}`;
-    const rows = await this.database.write((query) => query(sql, [...hashes, beforeMs]));
+    const [rows = []] = await this.database.write([[sql, [...hashes, beforeMs]]]);
     return rows.flatMap((row) => textOf(row['hash']) ?? []);
   }
 }

@@ -135,14 +135,16 @@ async function knownStore(
 }
 
 /** Writes to the database, and returns the id of the store in it. */
-export async function probeTables(query: SqlQuery): Promise<string | undefined> {
-  await query(
-    `INSERT INTO @meta (name, value) VALUES ('checked_at', ?)
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    [new Date().toISOString()],
-  );
-  const [row] = await query(`SELECT {value} FROM @meta WHERE name = 'id'`);
-  return textOf(row?.['value']);
+export async function probeTables(database: SqlDatabase): Promise<string | undefined> {
+  const [, ids] = await database.write([
+    [
+      `INSERT INTO @meta (name, value) VALUES ('checked_at', ?)
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      [new Date().toISOString()],
+    ],
+    [`SELECT {value} FROM @meta WHERE name = 'id'`],
+  ]);
+  return textOf(ids?.[0]?.['value']);
 }
 
 /** Row of `meta` in an encrypted store: the ids of the keys that encrypted its own keys, newest last; JSON. */

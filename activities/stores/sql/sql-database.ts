@@ -9,6 +9,9 @@ export type SqlRow = Readonly<Record<string, unknown>>;
 /** Runs one statement in the store's notation and returns its rows. */
 export type SqlQuery = (sql: string, values?: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
 
+/** One statement in the store's notation, with its values. */
+export type SqlStatement = readonly [sql: string, values?: readonly SqlValue[]];
+
 /** Statements that belong together. Contract: awaits nothing but its queries, and may run again from its start. */
 export type SqlWork<T> = (query: SqlQuery) => Promise<T>;
 
@@ -25,11 +28,11 @@ export interface SqlDatabase {
   /** Runs statements that change nothing. */
   read<T>(work: SqlWork<T>): Promise<T>;
   /**
-   * Runs statements in their order; durable when it resolves. Contract: each statement is idempotent, and every prefix of
-   * them leaves a sound store: an engine may commit and repeat each by itself, or all at once.
+   * Runs statements in their order as one transaction, in one round trip where the database is a server; returns the rows of
+   * each. Durable when it resolves. Contract: the statements are idempotent, as all of them may be sent again.
    */
-  write<T>(work: SqlWork<T>): Promise<T>;
-  /** Runs statements as one transaction: all or none. */
+  write(statements: readonly SqlStatement[]): Promise<readonly (readonly SqlRow[])[]>;
+  /** Runs statements that depend on each other's rows as one transaction: all or none. */
   transaction<T>(work: SqlWork<T>): Promise<T>;
   close(): Promise<void>;
 }

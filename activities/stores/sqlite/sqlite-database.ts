@@ -6,7 +6,14 @@ import { InfraException } from '../../lifecycle/infra-exception';
 import { protectDatabase } from '../../lifecycle/protected-paths';
 import { metaTable, SqliteConnection } from './sqlite-connection';
 import { ensureTables } from '../sql/schema';
-import { textOf, type SqlDatabase, type SqlQuery, type SqlWork } from '../sql/sql-database';
+import {
+  textOf,
+  type SqlDatabase,
+  type SqlQuery,
+  type SqlRow,
+  type SqlStatement,
+  type SqlWork,
+} from '../sql/sql-database';
 import {
   describeError,
   storeConfigInvalid,
@@ -97,8 +104,12 @@ export class SqliteDatabase implements SqlDatabase {
     });
   }
 
-  write<T>(work: SqlWork<T>): Promise<T> {
-    return this.transaction(work);
+  write(statements: readonly SqlStatement[]): Promise<readonly (readonly SqlRow[])[]> {
+    return this.transaction(async (query) => {
+      const rows: (readonly SqlRow[])[] = [];
+      for (const statement of statements) rows.push(await query(...statement));
+      return rows;
+    });
   }
 
   /** Closes the file; every later call fails. */

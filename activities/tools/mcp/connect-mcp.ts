@@ -1,5 +1,6 @@
 /** Tools of MCP servers. The SDK is loaded with the first server, because most workers have none. */
 import type { McpOptions, McpTools } from './mcp-options';
+import type * as Tools from './mcp-server-tools';
 
 /**
  * Connects to an MCP server and makes tools of its tools.
@@ -10,7 +11,8 @@ import type { McpOptions, McpTools } from './mcp-options';
  * Errors: `UserError` for options that cannot be used; `InfraException` `tool_infrastructure` if a `required` server is not there.
  */
 export async function connectMcp(options: McpOptions): Promise<McpTools> {
-  const { mcpServerTools } = await import('./mcp-server-tools.ts');
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- jest has no import() in CommonJS (ADR 0029).
+  const { mcpServerTools } = require('./mcp-server-tools') as typeof Tools;
   return mcpServerTools(options);
 }
 

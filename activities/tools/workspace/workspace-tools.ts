@@ -1,4 +1,6 @@
 /** The built-in tools for files and programs of a run's workspace. */
+import { z } from 'zod';
+import { checkOptions } from '../../lifecycle/check-options';
 import type { Tool } from '../tool';
 import { deleteFile } from './delete-file';
 import { editFile } from './edit-file';
@@ -26,6 +28,15 @@ export interface WorkspaceToolsOptions {
   readonly asksFirst?: boolean;
 }
 
+const shape = z.strictObject({
+  isReadOnly: z.boolean({ error: 'give true or false' }).optional(),
+  // Checked where they are used.
+  ...{ commands: z.unknown().optional(), maxCalls: z.unknown().optional() },
+  approval: z.array(z.enum(['edit_file', 'write_file', 'delete_file'])).optional(),
+  asksFirst: z.boolean({ error: 'give true or false' }).optional(),
+});
+const known = Object.keys(shape.shape).join(', ');
+
 /**
  * `list_files`, `search_files`, `read_file`, `edit_file`, `write_file`, `delete_file`, `run_command`.
  *
@@ -33,6 +44,7 @@ export interface WorkspaceToolsOptions {
  * store, agents' file and code.
  */
 export function workspaceTools(options: WorkspaceToolsOptions = {}): readonly Tool[] {
+  checkOptions('workspaceTools', '', shape, options, `Known options: ${known}.`);
   const changing = options.isReadOnly === true ? [] : [editFile, writeFile, deleteFile];
   const commands = options.commands === false ? [] : [runCommand(options.commands)];
   const asks: ReadonlySet<string> = new Set(options.approval ?? []);

@@ -7,6 +7,7 @@ import type { RunHandle } from '../../../client/run-handle';
 import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
 import type { PendingItem } from '../../../workflows/core/view/pending';
+import { shellWord } from '../../../workflows/core/view/shell-word';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';
 import { withContent } from '../attached-files';
@@ -16,6 +17,10 @@ type Options = CommonOptions & Actor;
 type SayOptions = Options & { readonly file?: readonly string[] };
 type DecisionOptions = Options & { readonly digest?: string };
 type ReasonOptions = Options & { readonly reason: string };
+
+// The command line's other options are none of the client's.
+const actorOf = ({ by }: Actor): Actor => defined({ by });
+const deciderOf = ({ by, digest }: DecisionOptions): DecisionOptions => defined({ by, digest });
 
 /** Approves an action, perhaps with other arguments. */
 export async function approve(
@@ -32,7 +37,7 @@ export async function approve(
     const asked = (await run.pending()).find(
       (item) => item.type === 'approval' && item.approvalId === approvalId,
     );
-    await run.approve(approvalId, { ...options, ...edited });
+    await run.approve(approvalId, { ...deciderOf(options), ...edited });
     const how = input === undefined ? '' : ' with changed arguments';
     const shown = asked?.type === 'approval' && input === undefined ? asked.shown : undefined;
     const lines = shown === undefined ? [] : argumentLines(shown).map(({ text }) => text);
@@ -51,7 +56,7 @@ export async function reject(
   await withClient(context, async (client) => {
     const run = client.run(runId);
     const approvalId = await chooseItem(run, 'approval', given);
-    await run.reject(approvalId, options.reason, options);
+    await run.reject(approvalId, options.reason, deciderOf(options));
     const value = { runId, approvalId, decision: 'reject' };
     print(context, options, value, `rejected ${approvalId}`);
   });
@@ -67,7 +72,7 @@ export async function answer(
   await withContent(context, text, options.file, async (client, content) => {
     const run = client.run(runId);
     const questionId = await chooseItem(run, 'question', options.question);
-    await run.answer(questionId, content, options);
+    await run.answer(questionId, content, actorOf(options));
     print(context, options, { runId, questionId, answered: true }, `answered ${questionId}`);
   });
 }
@@ -92,7 +97,7 @@ async function chooseItem(
   throw new ClientError(
     'refused',
     ids.length === 0
-      ? `No ${type} waits in run "${run.runId}". To see what it does: holdfast show ${run.runId}.`
+      ? `No ${type} waits in run "${run.runId}". To see what it does: holdfast show ${shellWord(run.runId)}`
       : `${ids.length} items of type ${type} wait in run "${run.runId}". Give the id of one: ${ids.join(', ')}.`,
   );
 }
@@ -137,7 +142,7 @@ export async function message(
   options: SayOptions,
 ): Promise<void> {
   await withContent(context, text, options.file, (client, content) =>
-    client.run(runId).addMessage(content, options),
+    client.run(runId).addMessage(content, actorOf(options)),
   );
   print(context, options, { runId, sent: 'message' }, `sent message to ${runId}`);
 }
@@ -148,7 +153,9 @@ export function escalate(
   runId: string,
   options: ReasonOptions,
 ): Promise<void> {
-  return send(context, runId, options, 'escalate', (run) => run.escalate(options.reason, options));
+  return send(context, runId, options, 'escalate', (run) =>
+    run.escalate(options.reason, actorOf(options)),
+  );
 }
 
 /** Ends the run with what it has so far. */
@@ -157,7 +164,7 @@ export function stop(
   runId: string,
   options: ReasonOptions,
 ): Promise<void> {
-  return send(context, runId, options, 'stop', (run) => run.stop(options.reason, options));
+  return send(context, runId, options, 'stop', (run) => run.stop(options.reason, actorOf(options)));
 }
 
 /** Cancels the workflow. */

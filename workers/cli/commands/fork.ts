@@ -1,5 +1,6 @@
 /** `holdfast fork`: a new run whose transcript begins with that of another run. */
 import { defined } from '../../../workflows/core/json';
+import { shellWord } from '../../../workflows/core/view/shell-word';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';
 
@@ -21,7 +22,7 @@ export async function fork(
     print(context, options, { runId, from, at }, runId);
     if (options.json !== true)
       context.output.note(
-        `Forked. To work on it: holdfast worker. To follow it: holdfast watch ${runId}`,
+        `Forked. To work on it: holdfast worker. To follow it: holdfast watch ${shellWord(runId)}`,
       );
   });
 }

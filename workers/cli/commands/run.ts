@@ -10,6 +10,7 @@ import { watchRun } from './look';
 import type { StartOptions } from '../../../client/start/start-run';
 import { checkStart } from '../../../client/start/start-run';
 import { defined } from '../../../workflows/core/json';
+import { shellWord } from '../../../workflows/core/view/shell-word';
 import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
 import { SetupError } from '../../setup-error';
@@ -104,7 +105,9 @@ async function detach(
   const { address, uiUrl } = server;
   output.write(`${json === true ? JSON.stringify({ runId, address, uiUrl }) : runId}\n`);
   if (json !== true)
-    output.note(`Started. To work on it: holdfast worker. To follow it: holdfast watch ${runId}`);
+    output.note(
+      `Started. To work on it: holdfast worker. To follow it: holdfast watch ${shellWord(runId)}`,
+    );
 }
 
 function clientOf(
@@ -194,9 +197,11 @@ async function startAndWatch(
     const isShown = options.json === true || context.output.isTerminal;
     await watchRun(context, handle, options, leave.signal, isShown);
     if (leave.signal.aborted) {
-      const agentsFile = options.agents === undefined ? '' : ` --agents ${options.agents}`;
+      const agentsFile =
+        options.agents === undefined ? '' : ` --agents ${shellWord(options.agents)}`;
+      const runId = shellWord(handle.runId);
       context.output.note(
-        `Interrupted. The run is not lost: to continue it, holdfast worker${agentsFile}; to follow it, holdfast watch ${handle.runId}; to end it, holdfast cancel ${handle.runId}.`,
+        `Interrupted. The run is not lost: to continue it, holdfast worker${agentsFile}; to follow it, holdfast watch ${runId}; to end it, holdfast cancel ${runId}.`,
       );
       context.exitWith(exitCodes.interrupted);
     }

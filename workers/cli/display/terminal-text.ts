@@ -46,7 +46,9 @@ export function wrapTo(text: string, columns: number, indent = 0): readonly stri
   const [first = ''] = wrapped(text.slice(lead.length), columns - lead.length);
   const rest = text.slice(lead.length + first.length).trimStart();
   const more = rest === '' ? [] : wrapped(rest, columns - margin.length);
-  return [lead + first, ...more.map((line) => margin + line)].map((line) => line.trimEnd());
+  return [lead + first, ...more.map((line) => margin + line.trimStart())].map((line) =>
+    line.trimEnd(),
+  );
 }
 
 /**

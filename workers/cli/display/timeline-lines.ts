@@ -5,6 +5,7 @@ import type { Failure } from '../../../workflows/core/failure';
 import { promptCutText } from '../../../workflows/core/context/size';
 import { defined } from '../../../workflows/core/json';
 import { nanoUsdOf, usdText } from '../../../workflows/core/budget/spend';
+import { shellWord } from '../../../workflows/core/view/shell-word';
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { ExpiryAction } from '../../../workflows/core/tools/ports';
@@ -167,11 +168,12 @@ function wish(item: Extract<PendingItem, { type: 'approval' }>): string {
 
 /** What waits and how long, then the commands that end the wait, each on a line of its own. */
 export function pendingLines(
-  runId: string,
+  givenId: string,
   item: PendingItem,
   nowMs = Date.now(),
   isWhole = false,
 ): readonly DisplayLine[] {
+  const runId = shellWord(givenId);
   const limit = limitText(item, nowMs);
   if (item.type === 'question') {
     const asked = item.question.trim().split(/(?:\r\n|[\r\n])+/);
@@ -183,19 +185,18 @@ export function pendingLines(
     ];
   }
   const { proposal, shown } = item;
+  const id = shellWord(item.approvalId);
   return [
     line(`${decisionText(wish(item))}${limit}`, 'yellow'),
     ...argumentLines(shown, isWhole),
-    ...(shown.isPart === true
-      ? [line(`  whole: holdfast show ${runId} --arguments ${item.approvalId}`)]
-      : []),
+    ...(shown.isPart === true ? [line(`  whole: holdfast show ${runId} --arguments ${id}`)] : []),
     ...(proposal === undefined
       ? []
       : [line('  proposed:', 'yellow'), barredLine(decisionText(proposalText(proposal)))]),
     line(`  yes: ${item.ifApproved}`),
     line(`  no: ${item.ifRejected}`),
-    line(`  holdfast approve ${runId} ${item.approvalId}`),
-    line(`  holdfast reject ${runId} ${item.approvalId} --reason TEXT`),
+    line(`  holdfast approve ${runId} ${id}`),
+    line(`  holdfast reject ${runId} ${id} --reason TEXT`),
   ];
 }
 

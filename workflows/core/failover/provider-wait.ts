@@ -23,6 +23,13 @@ function routeReasons(state: WaitingState): string {
     .join('; ');
 }
 
+/** The reason of the first route, which is what a short label has room for. */
+function labelOfRoutes(state: WaitingState): string {
+  const [first, ...more] = prepared(state).snapshot.chain.map(routeName);
+  const reason = state.health.routes[first ?? '']?.lastErrorReason ?? 'cooldown';
+  return more.length === 0 ? `${reason} at ${first}` : `${reason}, and ${more.length} routes more`;
+}
+
 /** A durable timer until the first route is free, where waiting can cure it and the limit allows it; else the run fails (R-FAIL-8). */
 export function waitForProviders<State extends WaitingState>(
   state: State,
@@ -41,6 +48,7 @@ export function waitForProviders<State extends WaitingState>(
     return startWait({ ...state, providerWaitMs }, atMs, {
       on: 'provider',
       reason: shortened(reasons, 400),
+      label: labelOfRoutes(state),
       delayMs,
       then: 'call-model',
     });

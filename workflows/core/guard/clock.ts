@@ -6,9 +6,9 @@ import type { SnapshotSlice } from '../run/ports';
 import { prepared } from '../run/ports';
 import type { RunCommand, RunEvent } from '../run/protocol';
 import type { Move } from '../run/move';
-import { cancelTimers, stay } from '../run/move';
+import { cancelTimers, stay, withBeforeEnd } from '../run/move';
 import { guardActiveTime } from './hard-limits';
-import type { GuardSlice } from './state';
+import type { ActiveTimer, GuardSlice } from './state';
 import { withGuard } from './state';
 
 type Clocked = GuardSlice & SnapshotSlice;
@@ -58,7 +58,7 @@ export function countActiveUntil<State extends GuardSlice>(
   const { activeTimer } = state.guard;
   return stay(
     withoutTimer({ ...state, activeMs }),
-    ...(activeTimer === undefined ? [] : cancelTimers([activeTimer])),
+    ...(activeTimer === undefined ? [] : cancelTimers([activeTimer.timerId])),
   );
 }
 
@@ -75,56 +75,46 @@ function withoutTimer<State extends GuardSlice>(state: State): State {
   return { ...state, guard: without(state.guard, 'activeTimer') };
 }
 
-function startTimer<State extends Clocked>({
-  state,
-  commands,
-}: Move<State, RunCommand>): Move<State, RunCommand> {
-  const { maxActiveMs } = prepared(state).snapshot.limits;
-  const activeTimers = state.guard.activeTimers + 1;
-  const activeTimer = `active-${activeTimers}`;
-  const start: RunCommand = {
-    type: 'start-timer',
-    timerId: activeTimer,
-    delayMs: Math.max(maxActiveMs - state.activeMs, 1),
-    summary: 'limit of active time',
-  };
-  return {
-    state: withGuard(state, { activeTimer, activeTimers }),
-    commands: [...commands, start],
-  };
+function timerCommand({ timerId, atMs }: ActiveTimer, nowMs: number): RunCommand {
+  const delayMs = Math.max(atMs - nowMs, 1);
+  return { type: 'start-timer', timerId, delayMs, summary: 'limit of active time' };
 }
 
-/** Cancels the timer before the segment or the run ends. */
-function stopTimer<State extends GuardSlice>(
+function startTimer<State extends Clocked>(
   { state, commands }: Move<State, RunCommand>,
-  timerId: string,
+  nowMs: number,
 ): Move<State, RunCommand> {
-  const last = commands.findIndex(({ type }) => type === 'end-run' || type === 'roll-over');
-  const place = last < 0 ? commands.length : last;
-  const cancel: RunCommand = { type: 'cancel-timer', timerId };
+  const leftMs = prepared(state).snapshot.limits.maxActiveMs - state.activeMs;
+  const activeTimers = state.guard.activeTimers + 1;
+  const activeTimer = { timerId: `active-${activeTimers}`, atMs: nowMs + Math.max(leftMs, 1) };
   return {
-    state: withoutTimer(state),
-    commands: [...commands.slice(0, place), cancel, ...commands.slice(place)],
+    state: withGuard(state, { activeTimer, activeTimers }),
+    commands: [...commands, timerCommand(activeTimer, nowMs)],
   };
 }
 
 /**
- * Starts the timer of active time where the run begins to work, and stops it where it no longer does.
+ * Starts the timer of active time where the run works and none runs, and stops it at the end of the run.
  *
- * Contract: two events per stretch of work and none per activity; a timer of an earlier segment is gone with it.
+ * Contract: none per activity and none per wait. A timer runs on over waits, so that the Web UI has one row for it and not one for
+ * each stretch of work; it may fire too soon then, and starts again with what is left. A new segment starts it again.
  */
 export function keepActiveTimer<State extends Clocked>(
   decided: Move<State, RunCommand>,
   event: RunEvent,
   wantsTimer: boolean,
 ): Move<State, RunCommand> {
-  if (decided.state.snapshot === undefined) return decided;
-  const isNewSegment = event.type === 'segment-started';
-  const current = isNewSegment ? { ...decided, state: withoutTimer(decided.state) } : decided;
-  const { activeTimer } = current.state.guard;
-  if (wantsTimer && activeTimer === undefined) return startTimer(current);
-  if (!wantsTimer && activeTimer !== undefined) return stopTimer(current, activeTimer);
-  return current;
+  const { state, commands } = decided;
+  if (state.snapshot === undefined) return decided;
+  const { activeTimer } = state.guard;
+  if (activeTimer === undefined) return wantsTimer ? startTimer(decided, event.atMs) : decided;
+  if (commands.some(({ type }) => type === 'end-run')) {
+    const stop = event.type === 'segment-started' ? [] : cancelTimers([activeTimer.timerId]);
+    return { state: withoutTimer(state), commands: withBeforeEnd(commands, stop) };
+  }
+  return event.type === 'segment-started'
+    ? { state, commands: [...commands, timerCommand(activeTimer, event.atMs)] }
+    : decided;
 }
 
 /** Takes a fired timer of active time, and why the run must end, if its time is used up; undefined for any other timer. */
@@ -132,7 +122,7 @@ export function takeActiveTimer<State extends Clocked & CountersSlice>(
   state: State,
   timerId: string,
 ): { readonly state: State; readonly stop?: Stop } | undefined {
-  if (state.guard.activeTimer !== timerId) return undefined;
+  if (state.guard.activeTimer?.timerId !== timerId) return undefined;
   const fired = withoutTimer(state);
   return { state: fired, ...defined({ stop: guardActiveTime(fired) }) };
 }

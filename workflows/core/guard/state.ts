@@ -30,10 +30,15 @@ export interface GuardState extends GuardCounts {
   readonly warnedLoop?: string;
   /** The model has waited since the newest call. */
   readonly waited?: true;
-  /** Id of the running timer of active time. */
-  readonly activeTimer?: string;
+  readonly activeTimer?: ActiveTimer;
   /** Timers of active time that were started, for their ids. */
   readonly activeTimers: number;
+}
+
+/** The running timer of active time, and when it fires. */
+export interface ActiveTimer {
+  readonly timerId: string;
+  readonly atMs: number;
 }
 
 /** The slice of active time. */

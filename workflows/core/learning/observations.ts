@@ -5,6 +5,7 @@ import { defined } from '../json';
 import type { JsonObject } from '../json';
 import type { ContentHash } from '../message';
 import { callingModel } from '../model-call/state';
+import type { ApprovalsSlice } from '../people/state';
 import type { RecoverySlice } from '../recovery/state';
 import type { CountersSlice } from '../run/account';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
@@ -266,7 +267,7 @@ function noteRecoveryAction<State extends LearningRun & RecoverySlice>(
  *
  * Contract: changes its own slice, and the input of a model call that starts; the loop works without it.
  */
-export function learn<State extends LearningRun & RecoverySlice & PhaseSlice>(
+export function learn<State extends ApprovalsSlice & LearningRun & PhaseSlice & RecoverySlice>(
   before: State,
   decided: Move<State>,
   cause: RunEvent | NextPart,
@@ -277,8 +278,10 @@ export function learn<State extends LearningRun & RecoverySlice & PhaseSlice>(
     cause.type === 'model-call-completed' && callingModel(before)?.callId === cause.callId
       ? observationsRecorded(decided.state)
       : decided.state;
-  const helped =
-    cause.type === 'question-answered' ? withHelper(recorded, { by: 'person' }) : recorded;
+  // An answer that nobody asked for helps with nothing.
+  const isAnswered =
+    cause.type === 'question-answered' && decided.state.approvals.made !== before.approvals.made;
+  const helped = isAnswered ? withHelper(recorded, { by: 'person' }) : recorded;
   const seen = seenIn(before, decided.state, cause);
   const observed = seen === undefined ? helped : observeCalls(helped, seen, atMs);
   const acted = noteRecoveryAction(before, observed);

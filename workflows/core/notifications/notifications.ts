@@ -83,7 +83,7 @@ function notifyCommand(
   return {
     type: 'notify',
     callId,
-    summary: labelOf(`notify: ${input.notice.kind} ${input.notice.asked}`),
+    summary: labelOf(input.notice.asked),
     heartbeatTimeoutMs,
     input,
   };

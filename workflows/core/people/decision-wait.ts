@@ -58,7 +58,7 @@ function expiryTimer(
     type: 'start-timer',
     timerId: expiry.timerId,
     delayMs: Math.max(expiry.atMs - atMs, 1),
-    summary: labelOf(`${waitText(progress)} (limit)`),
+    summary: labelOf(waitText(progress)),
   };
 }
 

@@ -44,6 +44,13 @@ export interface ApprovalsState {
   readonly privilegedSeen: readonly string[];
 }
 
+/** The timer that shows a wait without a limit in Temporal's timeline. */
+export interface WaitMark {
+  readonly timerId: string;
+  /** Ids of what waits. */
+  readonly about: string;
+}
+
 /** The slice of what people want of a run, beside decisions on approvals. */
 export interface PeopleSlice extends ApprovalsSlice {
   /** People's texts that wait for the next model call. */
@@ -52,6 +59,7 @@ export interface PeopleSlice extends ApprovalsSlice {
   readonly unread?: readonly string[];
   /** Why a person takes the run over; honored at the start of the next iteration. */
   readonly escalation?: string;
+  readonly waitMark?: WaitMark;
 }
 
 /** Nothing said, nothing decided. */

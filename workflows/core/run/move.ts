@@ -95,8 +95,8 @@ export function publish(entry: UnstampedEntry): UnstampedCommand {
   return { type: 'publish', entry };
 }
 
-/** Characters of a label in the Web UI's timeline, which cuts longer ones off. */
-const labelChars = 80;
+/** Characters of a label in the Web UI's timeline, which shows them left of a late row, and cuts off what does not fit: the beginning. */
+const labelChars = 50;
 
 /** A text as a label. Contract: what matters comes first in `text`. */
 export function labelOf(text: string): string {
@@ -105,8 +105,20 @@ export function labelOf(text: string): string {
 }
 
 /** Commands that stop these timers. */
-export function cancelTimers(timerIds: readonly string[]): readonly UnstampedCommand[] {
+export function cancelTimers(
+  timerIds: readonly string[],
+): readonly Extract<RunCommand, { type: 'cancel-timer' }>[] {
   return timerIds.map((timerId) => ({ type: 'cancel-timer', timerId }));
+}
+
+/** The commands with more of them, which come before an end of the run or the segment. */
+export function withBeforeEnd(
+  commands: readonly RunCommand[],
+  more: readonly RunCommand[],
+): readonly RunCommand[] {
+  const last = commands.findIndex(({ type }) => type === 'end-run' || type === 'roll-over');
+  const place = last < 0 ? commands.length : last;
+  return [...commands.slice(0, place), ...more, ...commands.slice(place)];
 }
 
 /** When something happens, and whether the server wants a new segment. */

@@ -20,6 +20,8 @@ export interface Waiting {
   readonly type: 'waiting';
   readonly on: 'provider' | 'store' | 'person';
   readonly reason: string;
+  /** What its timer is called in Temporal's timeline, if the reason begins with something else. */
+  readonly label?: string;
   /** Absent for a wait that only a person ends. */
   readonly timerId?: string;
   readonly untilMs?: number;

@@ -16,6 +16,7 @@ import {
 import { onRefusedDialect } from '../failover/refused-dialect';
 import { waitOrFail } from '../failover/wait-or-fail';
 import type { InfraError } from '../failure';
+import { keepWaitMark } from '../people/wait-mark';
 import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '../guard/clock';
 import { onGuardrailsChecked } from '../guardrails/guardrails';
 import { checkingGuardrails } from '../guardrails/state';
@@ -94,7 +95,8 @@ export function transition(state: RunState, event: RunEvent): Transition {
   const decided = runLoop(counted, handle(counted, withShownReason(event)), event);
   const rolled = rollOverIfIdle(decided, event);
   const isWorking = isActive(rolled.state);
-  const timed = keepActiveTimer(rolled, event, isWorking && rolled.state.phase.type !== 'ending');
+  const marked = keepWaitMark(rolled, event);
+  const timed = keepActiveTimer(marked, event, isWorking && rolled.state.phase.type !== 'ending');
   return [setActive(timed.state, isWorking, event.atMs), timed.commands];
 }
 

@@ -24,9 +24,9 @@ function runWait(on: Waiting['on']): RunWait {
 
 /** The timer of a wait; nothing if only a person ends it. */
 export function waitTimer(wait: Waiting, atMs: number): readonly RunCommand[] {
-  const { timerId, untilMs, on, reason } = wait;
+  const { timerId, untilMs, on, reason, label = reason } = wait;
   if (timerId === undefined || untilMs === undefined) return [];
-  const summary = labelOf(`${on}: ${reason}`);
+  const summary = labelOf(`${on}: ${label}`);
   return [{ type: 'start-timer', timerId, delayMs: Math.max(untilMs - atMs, 1), summary }];
 }
 
@@ -34,7 +34,7 @@ export function waitTimer(wait: Waiting, atMs: number): readonly RunCommand[] {
 export function startWait<State extends PhaseSlice & CountersSlice>(
   state: State,
   atMs: number,
-  wait: Pick<Waiting, 'reason' | 'then'> & {
+  wait: Pick<Waiting, 'reason' | 'label' | 'then'> & {
     readonly on: 'provider' | 'store';
     readonly delayMs: number;
   },
@@ -111,5 +111,6 @@ export function endWait<State extends PhaseSlice & CountersSlice>(
   state: State,
   wait: Waiting,
 ): Move<State> {
-  return goTo(wait.then, state, waitEnd(wait));
+  // What follows must not take this wait for one of its own.
+  return goTo(wait.then, { ...state, phase: { type: 'ready' } }, waitEnd(wait));
 }

@@ -4,6 +4,7 @@ import { decisionText, startOf, visibleText } from '../secrets/visible-text';
 import type { PendingItem } from './pending';
 import type { StatusRow } from './rows';
 import { statusRows } from './rows';
+import { shellWord } from './shell-word';
 import type { RunStatusView } from './status';
 
 /** Longest value of one line of the Web UI's details, in characters. */
@@ -29,7 +30,8 @@ function argumentLines({ shown }: Extract<PendingItem, { type: 'approval' }>): r
 }
 
 /** What a person is asked, why, what follows, and the commands that show the whole and answer. */
-function wantedLines(runId: string, item: PendingItem): readonly string[] {
+function wantedLines(givenId: string, item: PendingItem): readonly string[] {
+  const runId = shellWord(givenId);
   const { proposal } = item;
   const because =
     proposal === undefined ? [] : [row(['Proposal', decisionText(proposalText(proposal))])];
@@ -42,7 +44,8 @@ function wantedLines(runId: string, item: PendingItem): readonly string[] {
       row(['Answer with', `holdfast answer ${runId} TEXT`]),
     ];
   }
-  const { tool, approvalId, shown, ifApproved, ifRejected } = item;
+  const { tool, shown, ifApproved, ifRejected } = item;
+  const approvalId = shellWord(item.approvalId);
   return [
     row(['Wants approval', decisionText(tool)]),
     ...argumentLines(item),

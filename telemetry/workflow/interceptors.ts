@@ -1,0 +1,146 @@
+/**
+ * Bundled with the workflows where telemetry is on. Passes the trace on as Temporal's own interceptors do, without
+ * OpenTelemetry's SDK in the sandbox (ADR 0068), and reports what each run does.
+ */
+import type {
+  WorkflowExecuteInput,
+  WorkflowInboundCallsInterceptor,
+  WorkflowInterceptors,
+  WorkflowOutboundCallsInterceptor,
+} from '@temporalio/workflow';
+import { ContinueAsNew, proxySinks, workflowInfo } from '@temporalio/workflow';
+import { agentRunWorkflow } from '../../workflows/contract';
+import type { RunState } from '../../workflows/core/run/state';
+import { observeRun } from '../../workflows/run-observer';
+import { logStep } from './run-log';
+import { countsOf } from './run-metrics';
+import type { RunSpans } from './run-spans';
+import { actingAgent, createRunSpans, providerOf } from './run-spans';
+import type { SpanAttributes, SpanRecord, StepReport, TelemetrySinks } from './step-report';
+import type { TraceContext } from './trace-context';
+import { traceContextOf } from './trace-context';
+
+let trace: TraceContext | undefined;
+let lastState: RunState | undefined;
+let runSpans: RunSpans | undefined;
+
+const { holdfastTelemetry } = proxySinks<TelemetrySinks>();
+
+function report({ spans, counts }: StepReport): void {
+  const sampled = trace?.isSampled === true ? spans : [];
+  if (sampled.length + counts.length > 0) holdfastTelemetry.report({ spans: sampled, counts });
+}
+
+/** Follows an agent's run from its first step. */
+function follow(context: TraceContext): void {
+  const { workflowId } = workflowInfo();
+  const spans = createRunSpans(context, workflowId);
+  runSpans = spans;
+  observeRun((step) => {
+    [lastState] = step.decided;
+    report({ spans: spans.take(step), counts: countsOf(step) });
+    logStep(step);
+  });
+}
+
+/** The span's name and what it says of the run; another workflow's has the name that Temporal's interceptors give it. */
+function describedRun(state: RunState | undefined): Pick<SpanRecord, 'name' | 'attributes'> {
+  const { workflowId, runId, workflowType, taskQueue, namespace } = workflowInfo();
+  const ids: SpanAttributes = {
+    ...{ temporalWorkflowId: workflowId, run_id: runId },
+    ...{ 'holdfast.task_queue': taskQueue, 'holdfast.namespace': namespace },
+  };
+  if (state === undefined) return { name: `RunWorkflow:${workflowType}`, attributes: ids };
+  const { iterations, segments, failovers } = state.counters;
+  const { phase } = state;
+  return {
+    name: `invoke_agent ${actingAgent(state)}`,
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': providerOf(state),
+      'gen_ai.agent.name': actingAgent(state),
+      'gen_ai.conversation.id': workflowId,
+      'holdfast.run.iterations': iterations,
+      'holdfast.run.segment': segments,
+      'holdfast.run.failovers': failovers,
+      'holdfast.run.status': phase.type === 'ended' ? phase.outcome.status : 'rolled-over',
+      ...ids,
+    },
+  };
+}
+
+function endRun(context: TraceContext, startMs: number, thrown?: unknown): void {
+  const { traceId, spanId, parentSpanId } = context;
+  const { name, attributes } = describedRun(lastState);
+  const failed = thrown !== undefined && !(thrown instanceof ContinueAsNew);
+  const outcome = lastState?.phase.type === 'ended' ? lastState.phase.outcome : undefined;
+  const code = outcome?.status === 'failed' ? outcome.reason : (outcome?.status ?? '_OTHER');
+  const span: SpanRecord = {
+    ...{ traceId, spanId, name, kind: 'internal', startMs, endMs: Date.now() },
+    ...(parentSpanId === undefined ? {} : { parentSpanId }),
+    attributes: failed ? { ...attributes, 'error.type': code } : attributes,
+    ...(failed
+      ? { error: thrown instanceof Error ? thrown.message : 'an error of another kind' }
+      : {}),
+  };
+  report({ spans: [span], counts: [] });
+}
+
+const inbound: WorkflowInboundCallsInterceptor = {
+  async execute({ headers, ...input }: WorkflowExecuteInput, next): Promise<unknown> {
+    const context = traceContextOf(workflowInfo(), headers);
+    const startMs = Date.now();
+    trace = context;
+    if (workflowInfo().workflowType === agentRunWorkflow) follow(context);
+    try {
+      const result = await next({ ...input, headers });
+      endRun(context, startMs);
+      return result;
+    } catch (thrown) {
+      endRun(context, startMs, thrown);
+      throw thrown;
+    }
+  },
+};
+
+/** The span that an activity is part of: that of its model call or tool call, else that of the run. */
+function spanOfActivity(
+  activityType: string,
+  [input]: readonly unknown[],
+  activityId?: string,
+): string | undefined {
+  if (activityType === 'callModel') return runSpans?.spanIdOf(activityId ?? '');
+  if (activityType !== 'runTool') return undefined;
+  return runSpans?.spanIdOf((input as { readonly toolCallId: string }).toolCallId);
+}
+
+// Without async functions: what is started, and in which order, is as without telemetry.
+const outbound: WorkflowOutboundCallsInterceptor = {
+  scheduleActivity: ({ headers, ...input }, next) => {
+    const { activityType, args, options } = input;
+    const span = spanOfActivity(activityType, args, options.activityId);
+    return next({ ...input, headers: trace?.withHeader(headers, span) ?? headers });
+  },
+  scheduleLocalActivity: ({ headers, ...input }, next) => {
+    const span = spanOfActivity(input.activityType, input.args);
+    return next({ ...input, headers: trace?.withHeader(headers, span) ?? headers });
+  },
+  startChildWorkflowExecution: ({ headers, ...input }, next) =>
+    next({ ...input, headers: trace?.withHeader(headers) ?? headers }),
+  continueAsNew: ({ headers, ...input }, next) =>
+    next({ ...input, headers: trace?.withHeader(headers) ?? headers }),
+  signalWorkflow: ({ headers, ...input }, next) =>
+    next({ ...input, headers: trace?.withHeader(headers) ?? headers }),
+  startNexusOperation: ({ headers, ...input }, next) =>
+    next({ ...input, headers: { ...headers, ...trace?.carrier } }),
+  getLogAttributes: (input, next) =>
+    next(
+      trace === undefined ? input : { trace_id: trace.traceId, span_id: trace.spanId, ...input },
+    ),
+};
+
+/** What the SDK calls for each workflow run. */
+export const interceptors = (): WorkflowInterceptors => ({
+  inbound: [inbound],
+  outbound: [outbound],
+});
