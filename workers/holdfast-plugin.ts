@@ -10,11 +10,6 @@ import { SetupError } from './setup-error';
 import { isMadeActivities } from './worker-options';
 import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './workflow-bundle';
 
-interface PluginOptions {
-  readonly activities: Activities;
-  readonly encryption?: Encryption;
-}
-
 /**
  * A plugin for `Worker.create({ plugins: [new HoldfastPlugin({ activities })] })`, `Worker.runReplayHistory` and
  * `bundleWorkflowCode`.
@@ -27,10 +22,10 @@ interface PluginOptions {
  * Errors: `SetupError` if the worker has an activity of the same name, or another copy or version of Temporal's SDK.
  */
 export class HoldfastPlugin extends SimplePlugin {
-  readonly #given: PluginOptions;
+  readonly #given: ReturnType<typeof checkedOptions>;
 
   /** `activities` are made by `createActivities`; `encryption` is the one of their store, and that of the clients. */
-  constructor(options: PluginOptions) {
+  constructor(options: { readonly activities: Activities; readonly encryption?: Encryption }) {
     const given = checkedOptions(options);
     super({ name: 'holdfast', activities: (existing) => merged(existing, given.activities) });
     this.#given = given;
@@ -76,8 +71,8 @@ export class HoldfastPlugin extends SimplePlugin {
 }
 
 /** Errors: `SetupError` for anything but `{ activities, encryption }`. */
-function checkedOptions(options: unknown): PluginOptions {
-  const given: Partial<PluginOptions> = { ...(options as object | undefined) };
+function checkedOptions(options: ConstructorParameters<typeof HoldfastPlugin>[0]): typeof options {
+  const given: Partial<typeof options> = { ...(options as object | undefined) };
   const unknown = Object.keys(given).find((key) => !['activities', 'encryption'].includes(key));
   if (unknown !== undefined)
     throw new SetupError(

@@ -202,6 +202,29 @@ test('a run on an encrypted history is read back by everything that reads histor
   await fork.cancel().catch(() => undefined);
 });
 
+test('the digest that tells a repeated start from another one is encrypted, as all of the memo', async () => {
+  emulator.script([reply.text('the plaintext answer')]);
+  const start = { agent: 'clerk', goal: 'plaintext goal', idempotencyKey: 'order-17' } as const;
+  const client = clientWith(dataConverter);
+  const { runId } = await client.start(start);
+  expect((await client.start(start)).runId).toBe(runId);
+  expect(await refusal(client.start({ ...start, goal: 'another' }))).toMatchObject({
+    code: 'key-reused',
+  });
+  const { workflowExecutionInfo: info } =
+    await server.connection.workflowService.describeWorkflowExecution({
+      namespace,
+      execution: { workflowId: runId },
+    });
+  const fields = Object.entries(info?.memo?.fields ?? {});
+  expect(fields.map(([name]) => name)).toContain('holdfastStart');
+  const encodings = fields.map(([, { metadata }]) =>
+    Buffer.from(metadata?.['encoding'] ?? []).toString(),
+  );
+  expect(new Set(encodings)).toEqual(new Set(['binary/encrypted']));
+  await client.run(runId).outcome();
+});
+
 test('interceptors, sinks and the tuner are in use', () => {
   expect(seen).toContain('activity callModel');
   expect(seen).toContain('workflow agentRun');

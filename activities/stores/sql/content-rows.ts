@@ -193,8 +193,8 @@ export class ContentRows {
     ]);
     const written = new Set(rows.flat().map(({ hash }) => textOf(hash)));
     const insertions: NodeInsertion[] = [];
-    for (const { hash } of nodes)
-      insertions.push(written.has(hash) ? { type: 'written' } : await this.#unwritten(hash));
+    for (const node of nodes)
+      insertions.push(written.has(node.hash) ? { type: 'written' } : await this.#unwritten(node));
     return {
       nodes: insertions,
       isFinished: outcome !== undefined && written.has(outcome.keyHash),
@@ -306,8 +306,13 @@ export class ContentRows {
     throw storeMismatch(label, reason, 'Restore the former database, or restart the worker.');
   }
 
-  async #unwritten(hash: Head): Promise<NodeInsertion> {
-    const [[present] = []] = await this.database.write([[touchNodeSql, [hash]]]);
+  /** Writes it once more, as a sweep may have removed its row in between; the row is then locked until it is read. */
+  async #unwritten(node: NodeRow): Promise<NodeInsertion> {
+    const rows = await this.database.write([
+      ...insertNode({ ...node, hasFreshParent: true }, undefined),
+      [touchNodeSql, [node.hash]],
+    ]);
+    const present = rows.at(-1)?.[0];
     return present === undefined
       ? { type: 'parent-missing' }
       : { type: 'present', row: nodeRow(present) };
