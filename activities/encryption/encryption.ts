@@ -64,7 +64,7 @@ function resolverOf(keys: Keys): KeyResolver {
 
 /** The compiled file if this is compiled, else its source: the SDK loads it by path, and bundles it with the workflows. */
 function failureConverterPath(): string {
-  const stem = path.resolve(__dirname, '..', '..', 'workflows', 'encoded-failures');
+  const stem = path.join(__dirname, 'encoded-failures');
   return existsSync(`${stem}.js`) ? `${stem}.js` : `${stem}.ts`;
 }
 
