@@ -44,10 +44,13 @@ async function filesIn(folder: string, prefix: string): Promise<Buffer> {
 async function keptBytes(client: Client, folder: string): Promise<Record<string, Buffer>> {
   const histories: Uint8Array[] = [];
   const shown: Uint8Array[] = [];
-  for await (const { workflowId, runId, raw } of client.workflow.list()) {
-    const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  const { executions } = await client.workflowService.listWorkflowExecutions({ namespace });
+  for (const info of executions) {
+    const { workflowId, runId } = info.execution ?? {};
+    const handle = client.workflow.getHandle(workflowId ?? '', runId ?? '');
+    const { events } = await handle.fetchHistory();
     histories.push(History.encode({ events: events ?? [] }).finish());
-    shown.push(WorkflowExecutionInfo.encode(raw).finish());
+    shown.push(WorkflowExecutionInfo.encode(info).finish());
   }
   return {
     history: Buffer.concat(histories),
