@@ -11,6 +11,7 @@ import { createAgentCatalog } from './definitions/agent-catalog';
 import { approversFrom } from './definitions/approvers';
 import { checkActivitiesConfig } from './definitions/checks/check-activities-config';
 import { guardPrograms } from './definitions/guard-programs';
+import { noteEncryption } from './encryption/encryption-shape';
 import { learning } from './learning/learning';
 import { withQueueTime } from './lifecycle/activity-lifecycle';
 import { applicationFailure, boundaryFailure } from './lifecycle/error-mapping';
@@ -86,10 +87,12 @@ export function createActivities(config: ActivitiesConfig): Activities {
     extractPatterns: absent('learning'),
     planRecovery: absent('recoveryPlanner'),
   };
-  return Object.values(features).reduce<Activities>(
+  const made = Object.values(features).reduce<Activities>(
     (all, feature) => ({ ...all, ...feature.activities?.(deps, config) }),
     activities,
   );
+  noteEncryption(made, config.store.encryption);
+  return made;
 }
 
 export type { Activities } from '../workflows/core/activities';
@@ -100,6 +103,8 @@ export type { ActivitiesConfig } from './definitions/activities-config';
 export type { AgentDefinition, Handoff, RouteDefinition } from './definitions/agent';
 export { defineAgent, type FittingHandoff } from './definitions/define-agent';
 export { type Notification, type Notifier, NotifierError } from './definitions/notifier';
+export { createEncryption } from './encryption/encryption';
+export type { Encryption } from './encryption/encryption-shape';
 export { InfraException } from './lifecycle/infra-exception';
 export { UserError } from './lifecycle/user-error';
 export type { PriceTable } from './models/model-tables';

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Content } from '../workflows/core/attachments';
 import type { JsonObject } from '../workflows/core/json';
-import type { ClientStore } from './run-access';
+import type { ClientEncryption, ClientStore } from './run-access';
 import type { AgentType } from '../workflows/core/typed-agent';
 import {
   contextBytes,
@@ -113,6 +113,15 @@ export const storeSchema = z.custom<ClientStore>(
   {
     error: ({ input }) =>
       `\`store\` is ${typeof input === 'string' ? JSON.stringify(input.replace(/\/\/[^@/\s]*@/, '//***@').slice(0, 80)) : typeof input}, which is no open store; give what \`await openStore(url)\` returns`,
+  },
+);
+
+/** An encryption as `createEncryption` returns it. */
+export const encryptionSchema = z.custom<ClientEncryption>(
+  (value) => typeof (value as Partial<ClientEncryption> | null)?.dataConverter === 'object',
+  {
+    error: ({ input }) =>
+      `\`encryption\` is ${input === null ? 'null' : typeof input}; give what createEncryption({ keyId, keys }) returns`,
   },
 );
 

@@ -2,9 +2,9 @@
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { z } from 'zod';
-import { check, optionsOf, storeSchema } from './check-input';
+import { check, encryptionSchema, optionsOf, storeSchema } from './check-input';
 import { ClientError } from './client-error';
-import type { ClientStore } from './run-access';
+import type { ClientEncryption, ClientStore } from './run-access';
 
 /** Where Temporal is, with which account to connect, and how the client works. */
 export interface ConnectOptions {
@@ -14,6 +14,10 @@ export interface ConnectOptions {
   readonly namespace?: string;
   readonly apiKey?: string;
   readonly tls?: ConnectionOptions['tls'];
+  /** Headers of each request. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** From `createEncryption`, with the keys of the workers. It replaces `dataConverter`. */
+  readonly encryption?: ClientEncryption;
   /** The same as the workers', where payloads are encoded. */
   readonly dataConverter?: DataConverter;
   /** Milliseconds that the server may take to answer. Default 10,000. */
@@ -55,6 +59,10 @@ const connectFields = {
       error: '`tls` must be true, false, or an object of certificates',
     })
     .optional(),
+  metadata: z
+    .record(z.string(), z.string(), { error: '`metadata` must be an object of texts by name' })
+    .optional(),
+  encryption: encryptionSchema.optional(),
   // Checked where it is used.
   dataConverter: z.unknown().optional(),
   connectTimeoutMs: z

@@ -1,5 +1,6 @@
 /** Connects to Temporal within a bounded time, or says clearly why not. */
 import { Client, Connection } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { ConnectOptions } from './connect-options';
 import { AgentClient } from './agent-client';
 import { checkConnectOptions } from './connect-options';
@@ -21,14 +22,27 @@ const defaultConnectTimeoutMs = 10_000;
  */
 export async function connect(options: ConnectOptions = {}): Promise<AgentClient> {
   checkConnectOptions(options);
-  const { address = defaultAddress, namespace = 'default', dataConverter } = options;
+  const { address = defaultAddress, namespace = 'default' } = options;
   checkSdk((message) => new ClientError('sdk-mismatch', message));
-  const problem = dataConverterProblem(dataConverter);
-  if (problem !== undefined)
-    throw new ClientError('invalid-input', `connect: dataConverter: ${problem}.`);
+  const dataConverter = dataConverterFrom(options);
   const connection = await openConnection({ ...options, address, namespace });
   const client = new Client({ connection, namespace, ...defined({ dataConverter }) });
   return new AgentClient(client, { ...options, address });
+}
+
+function dataConverterFrom({
+  encryption,
+  dataConverter,
+}: ConnectOptions): DataConverter | undefined {
+  const problem = dataConverterProblem(dataConverter);
+  if (problem !== undefined)
+    throw new ClientError('invalid-input', `connect: dataConverter: ${problem}.`);
+  if (encryption === undefined) return dataConverter;
+  if (dataConverter === undefined) return encryption.dataConverter;
+  throw new ClientError(
+    'invalid-input',
+    'connect: encryption is given beside dataConverter, which it replaces: give one of the two. A converter of your own can be { ...encryption.dataConverter, payloadConverterPath }.',
+  );
 }
 
 /** The connection of `connect`, for the command line. Errors: as `connect`. */
@@ -37,6 +51,7 @@ export async function openConnection({
   namespace,
   apiKey,
   tls,
+  metadata,
   connectTimeoutMs = defaultConnectTimeoutMs,
 }: ConnectOptions & { readonly address: string; readonly namespace: string }): Promise<Connection> {
   let connection: Connection | undefined;
@@ -45,7 +60,7 @@ export async function openConnection({
       address,
       connectTimeout: connectTimeoutMs,
       channelArgs: largeAnswers,
-      ...defined({ apiKey, tls }),
+      ...defined({ apiKey, tls, metadata }),
     });
     const { workflowService } = connection;
     await connection.withDeadline(Date.now() + connectTimeoutMs, () =>

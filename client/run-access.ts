@@ -1,6 +1,7 @@
 /** What every request about one run needs: the client, the run, and how errors are reported. */
 import type { KeyObject } from 'node:crypto';
 import type { WorkflowClient } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { MediaStore } from '../workflows/core/attachments';
 import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import { ClientError } from './client-error';
@@ -9,6 +10,11 @@ import { asClientError, isNotFound } from './temporal-failure';
 
 /** What a client needs of a store: `openStore` opens one. */
 export type ClientStore = LiveTextSource & MediaStore;
+
+/** What a client needs of an encryption: `createEncryption` makes one. */
+export interface ClientEncryption {
+  readonly dataConverter: DataConverter;
+}
 
 /** Access to one run. */
 export interface RunAccess {
@@ -57,10 +63,9 @@ function runEnded(runId: string, status: string, cause?: unknown): ClientError {
 
 /** Cancels a run. Checks its status first, because Temporal silently accepts a cancellation of a run that has ended. */
 export async function cancelRun({ client, runId }: RunAccess): Promise<void> {
-  const handle = client.getHandle(runId);
   const { status } = await describeWorkflow(client, runId);
   if (status.name !== 'RUNNING') throw runEnded(runId, status.name);
-  await handle.cancel();
+  await client.getHandle(runId).cancel();
 }
 
 function explained({ client, address, runId }: RunAccess, thrown: unknown): unknown {

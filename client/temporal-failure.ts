@@ -1,4 +1,5 @@
 /** Turns what Temporal's client throws into a `ClientError` that says what to do. */
+import type { WorkflowClient, WorkflowExecutionDescription } from '@temporalio/client';
 import {
   isGrpcServiceError,
   WorkflowExecutionAlreadyStartedError,
@@ -51,11 +52,6 @@ export function isDeadlineExceeded(thrown: unknown): boolean {
   );
 }
 
-/** Whether the server, or the way to it, failed: everything else that a client throws comes from what it reads. */
-export function isOfServer(thrown: unknown): boolean {
-  return grpcCodeOf(thrown) !== undefined || isNotFound(thrown);
-}
-
 /** Whether the workflow or one run of it is unknown, has ended, or is past its retention. */
 export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof WorkflowNotFoundError || grpcCodeOf(thrown) === grpcCodes.notFound;
@@ -83,9 +79,50 @@ export function unreachable(
 export function unreadableHistory(runId: string, thrown: unknown): ClientError {
   return new ClientError(
     'converter-mismatch',
-    `The history of "${runId}" cannot be read here: ${reasonOf(thrown)}. Give connect() the dataConverter of its workers (for commands: HOLDFAST_DATA_CONVERTER).`,
+    `The history of "${runId}" cannot be read here: ${reasonOf(thrown)}. Give connect() the encryption or dataConverter of its workers (for commands: HOLDFAST_ENCRYPTION_KEYS or HOLDFAST_DATA_CONVERTER).`,
     { cause: thrown },
   );
+}
+
+/** What failed where memos are decoded: the server's own words, or that this client cannot read what `of` has. */
+export function decodingFailure(of: string, thrown: unknown): unknown {
+  const isOfServer = isNotFound(thrown) || grpcCodeOf(thrown) !== undefined;
+  if (isOfServer || thrown instanceof NamespaceNotFoundError) return thrown;
+  return unreadableHistory(of, thrown);
+}
+
+/** A list of runs, whose memos are decoded one by one. Errors: as `described`. */
+export async function* readable<Item>(
+  { options: { namespace } }: WorkflowClient,
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item, void> {
+  try {
+    yield* items;
+  } catch (thrown) {
+    throw decodingFailure(namespace, thrown);
+  }
+}
+
+/**
+ * A run as the server knows it, with its memo decoded.
+ *
+ * Errors: of the server; `converter-mismatch` for a memo that this client cannot read.
+ */
+export async function described(
+  client: WorkflowClient,
+  workflowId: string,
+): Promise<WorkflowExecutionDescription> {
+  try {
+    return await client.getHandle(workflowId).describe();
+  } catch (thrown) {
+    throw decodingFailure(workflowId, thrown);
+  }
+}
+
+/** Whether it is what the SDK says of a payload in an encoding that no converter of the client has, or what `createEncryption`'s codec does. */
+function isUnreadable(thrown: unknown): boolean {
+  if (thrown instanceof ValueError) return thrown.message.startsWith('Unknown encoding');
+  return thrown instanceof Error && thrown.name === 'EncryptionKeyError';
 }
 
 /** Reads what was thrown; a `ClientError` and what nobody can explain stay as they are. */
@@ -100,9 +137,7 @@ export function asClientError(thrown: unknown, undertaking: Undertaking): unknow
     );
   if (thrown instanceof WorkflowUpdateFailedError)
     return new ClientError('refused', innermost(thrown), { cause: thrown });
-  // What the SDK says of a payload in an encoding that no converter of the client has.
-  if (thrown instanceof ValueError && thrown.message.startsWith('Unknown encoding'))
-    return unreadableHistory(runId ?? namespace, thrown);
+  if (isUnreadable(thrown)) return unreadableHistory(runId ?? namespace, thrown);
   const isNamespace = thrown instanceof NamespaceNotFoundError;
   if (isNamespace || isNotFound(thrown))
     return isNamespace || runId === undefined

@@ -1,51 +1,21 @@
-/** Example: nothing readable in Temporal's history. Workers, clients and commands share one data converter. */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+/** Example: nothing readable in Temporal or in the store. Workers, clients and commands share the keys. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { Client } from '@temporalio/client';
-import type { DataConverter, PayloadCodec } from '@temporalio/common';
-import { temporal } from '@temporalio/proto';
-import type { AgentDefinition } from '../activities/index';
-import { createActivities } from '../activities/index';
+import type { AgentDefinition, Encryption, Store } from '../activities/index';
+import { createActivities, createEncryption, openStore } from '../activities/index';
 import { AgentClient } from '../client/index';
 import { reply } from '../testing/index';
 import { createWorker } from '../workers/index';
 import type { OfflineWorld } from './offline-world';
 import { inOfflineWorld, runAsProgram } from './offline-world';
 
-const { Payload } = temporal.api.common.v1;
-const encoding = 'binary/encrypted';
-const [ivBytes, tagBytes] = [12, 16];
-
-/** AES-256 in GCM mode over whole payloads. What others wrote, or wrote before, stays readable. */
-function encryption(key: Buffer): PayloadCodec {
-  return {
-    encode: (payloads) =>
-      Promise.resolve(
-        payloads.map((payload) => {
-          const iv = randomBytes(ivBytes);
-          const cipher = createCipheriv('aes-256-gcm', key, iv);
-          const sealed = [cipher.update(Payload.encode(payload).finish()), cipher.final()];
-          const data = Buffer.concat([iv, ...sealed, cipher.getAuthTag()]);
-          return { metadata: { encoding: Buffer.from(encoding) }, data };
-        }),
-      ),
-    decode: (payloads) =>
-      Promise.resolve(
-        payloads.map((payload) => {
-          const { metadata, data } = payload;
-          if (Buffer.from(metadata?.['encoding'] ?? []).toString() !== encoding) return payload;
-          const sealed = Buffer.from(data ?? []);
-          const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivBytes));
-          decipher.setAuthTag(sealed.subarray(-tagBytes));
-          const opened = decipher.update(sealed.subarray(ivBytes, -tagBytes));
-          return Payload.decode(Buffer.concat([opened, decipher.final()]));
-        }),
-      ),
-  };
-}
-
-/** What `createWorker`, `connect` and HOLDFAST_DATA_CONVERTER take. The key has 64 hexadecimal digits. */
-export function encryptedBy(key: string): DataConverter {
-  return { payloadCodecs: [encryption(Buffer.from(key, 'hex'))] };
+/** The keys of a deployment: `keyId` encrypts, the others only decrypt what was written before. */
+export function encryptionOf(keys: Readonly<Record<string, string>>, keyId: string): Encryption {
+  return createEncryption({ keyId, keys });
+  // Or of a key management service: createEncryption({ keyId, keys: (id) => decryptedDataKey(id) })
 }
 
 const keeper: AgentDefinition = {
@@ -55,20 +25,20 @@ const keeper: AgentDefinition = {
   tools: [],
 };
 
-/** Runs an agent, and returns its answer and whether Temporal's server could have read it. */
-export async function keepSecret(
-  world: OfflineWorld,
-): Promise<{ readonly answer: string; readonly isReadable: boolean }> {
-  const { connection, temporalClient, taskQueue, store, provider, emulator } = world;
-  emulator.script([reply.text('The treasure is under the old oak.')]);
-  const dataConverter = encryptedBy(randomBytes(32).toString('hex'));
+/** Runs an agent with this store. */
+async function askKeeper(
+  { connection, temporalClient, taskQueue, provider }: OfflineWorld,
+  encryption: Encryption,
+  store: Store,
+): Promise<{ readonly runId: string; readonly answer: string }> {
   const worker = await createWorker({
     connection,
     taskQueue,
-    dataConverter,
+    encryption,
     activities: createActivities({ store, providers: [provider], agents: [keeper] }),
   });
-  // connect({ dataConverter }) does the same with a connection of its own.
+  // connect({ encryption }) does the same with a connection of its own.
+  const { dataConverter } = encryption;
   const client = new AgentClient(
     new Client({ connection: temporalClient.connection, dataConverter }),
     { taskQueue },
@@ -76,12 +46,32 @@ export async function keepSecret(
   return worker.runUntil(async () => {
     const run = await client.start({ agent: 'keeper', goal: 'Where is the treasure?' });
     const result = await run.result();
-    const { events } = await temporalClient.workflow.getHandle(run.runId).fetchHistory();
-    return {
-      answer: result.status === 'completed' ? result.answer : result.status,
-      isReadable: Buffer.from(JSON.stringify(events)).includes('treasure'),
-    };
+    const answer = result.status === 'completed' ? result.answer : result.status;
+    return { runId: run.runId, answer };
   });
+}
+
+/** Runs an agent, and returns its answer and whether whoever reads Temporal or the store's files could have read it. */
+export async function keepSecret(
+  world: OfflineWorld,
+): Promise<{ readonly answer: string; readonly isReadable: boolean }> {
+  world.emulator.script([reply.text('The treasure is under the old oak.')]);
+  const encryption = encryptionOf({ '2026-11': randomBytes(32).toString('base64') }, '2026-11');
+  const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-encrypted-'));
+  const store = await openStore(path.join(folder, 'store.db'), { encryption });
+  try {
+    const { runId, answer } = await askKeeper(world, encryption, store);
+    const { events } = await world.temporalClient.workflow.getHandle(runId).fetchHistory();
+    const files = (await readdir(folder)).map((name) => readFile(path.join(folder, name)));
+    const kept = Buffer.concat([
+      Buffer.from(JSON.stringify(events)),
+      ...(await Promise.all(files)),
+    ]);
+    return { answer, isReadable: kept.includes('treasure') };
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 async function main(): Promise<void> {

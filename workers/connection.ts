@@ -16,6 +16,8 @@ export interface ServerOptions {
   readonly namespace?: string;
   readonly apiKey?: string;
   readonly tls?: TLSConfig | boolean;
+  /** Headers of each request. */
+  readonly metadata?: Readonly<Record<string, string>>;
   /** Milliseconds that the server may take to answer. Default 5,000. */
   readonly connectTimeoutMs?: number;
 }
@@ -38,16 +40,45 @@ const downCodes: ReadonlySet<number> = new Set([4, 14]);
 /**
  * Options for the server that the environment names.
  *
- * Errors: `SetupError` that names the variable if a certificate cannot be read.
+ * Errors: `SetupError` that names the variable if a certificate cannot be read, or what is wrong with a profile.
  */
 export async function serverOptionsFrom(
   temporal: TemporalEnvironment,
-  address: string,
-): Promise<ServerOptions> {
-  const { namespace, apiKey } = temporal;
+): Promise<ServerOptions & { readonly namespace: string }> {
+  const { address = '', namespace, apiKey, configuration } = temporal;
+  if (configuration !== undefined) return configuredServer(configuration);
   rememberSecret(apiKey);
   const tls = temporal.tls && (await tlsConfigFrom(temporal));
   return { address, namespace, tls, ...defined({ apiKey }) };
+}
+
+/** The server of Temporal's environment configuration: a profile of a file, under variables that override it. */
+async function configuredServer(
+  variables: Readonly<Record<string, string>>,
+): Promise<ServerOptions & { readonly namespace: string }> {
+  const { loadClientConnectConfig } = await import('@temporalio/envconfig');
+  const profile = variables['TEMPORAL_PROFILE'] ?? 'default';
+  const file = variables['TEMPORAL_CONFIG_FILE'] ?? 'the file of `temporal config`';
+  const fault = (problem: string, cause?: unknown): SetupError =>
+    new SetupError(
+      `Temporal's environment configuration is not usable: ${problem} (profile "${profile}", ${file}). Correct TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE, or the file; \`temporal config list\` shows its profiles.`,
+      { cause },
+    );
+  const load = () => {
+    try {
+      return loadClientConnectConfig({ overrideEnvVars: variables, configFileStrict: true });
+    } catch (thrown) {
+      throw fault(reasonOf(thrown), thrown);
+    }
+  };
+  const { namespace = 'default', connectionOptions } = load();
+  const { address, apiKey, tls, metadata } = connectionOptions;
+  if (address === undefined || address === '') throw fault('it names no address');
+  const key = typeof apiKey === 'string' ? apiKey : undefined;
+  rememberSecret(key);
+  const headers = metadata as Readonly<Record<string, string>> | undefined;
+  const more = { apiKey: key, tls: tls ?? undefined, metadata: headers };
+  return { address, namespace, ...defined(more) };
 }
 
 /** Errors: `SetupError` for what is no server's address. */
@@ -104,13 +135,14 @@ async function probe({
   namespace = 'default',
   apiKey,
   tls,
+  metadata,
 }: ServerOptions): Promise<ServerProblem | undefined> {
   let connection: Connection;
   try {
     connection = await Connection.connect({
       address,
       connectTimeout: attemptTimeoutMs,
-      ...defined({ apiKey, tls }),
+      ...defined({ apiKey, tls, metadata }),
     });
   } catch (thrown) {
     return { type: 'unreachable', reason: reasonOf(thrown) };

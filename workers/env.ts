@@ -14,6 +14,8 @@ const secretNames = new Set([
   'ANTHROPIC_API_KEY',
   'OPENAI_API_KEY',
   'HOLDFAST_STORE',
+  'HOLDFAST_ENCRYPTION_KEYS',
+  'HOLDFAST_CODEC_TOKEN',
 ]);
 
 const address = z
@@ -42,6 +44,28 @@ const sandbox = z
   .transform((value): false | { readonly network: boolean } =>
     value === 'false' || value === '0' ? false : { network: value === 'network' },
   );
+/** `id:key`, further ones after a comma. A key's id may hold colons, and its text holds none. */
+const encryptionKeys = z
+  .string()
+  .transform((value) => value.split(',').map((part) => part.trim()))
+  .pipe(
+    z.array(
+      z
+        .string()
+        .regex(
+          /^[^\s,]{1,200}:([0-9a-fA-F]{64}|[\w+/-]{43}=?)$/,
+          'set it to id:key, each key of 32 bytes in base64 or hexadecimal digits (`openssl rand -base64 32` makes one); the first encrypts, further ones after a comma only decrypt',
+        )
+        .transform((value): readonly [string, string] => {
+          const colon = value.lastIndexOf(':');
+          return [value.slice(0, colon), value.slice(colon + 1)];
+        }),
+    ),
+  )
+  .refine((pairs) => new Set(pairs.map(([id]) => id)).size === pairs.length, {
+    error: 'two keys have the same id: give each its own',
+  })
+  .transform((pairs) => ({ keyId: pairs[0]?.[0] ?? '', keys: Object.fromEntries(pairs) }));
 /** `provider/model`, further ones after a comma. */
 export const modelsSchema = z
   .string()
@@ -70,6 +94,8 @@ const schema = z.object({
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: z.string().optional(),
   TEMPORAL_TLS_CLIENT_CERT_PATH: z.string().optional(),
   TEMPORAL_TLS_CLIENT_KEY_PATH: z.string().optional(),
+  TEMPORAL_PROFILE: name('prod').optional(),
+  TEMPORAL_CONFIG_FILE: z.string().optional(),
   HOLDFAST_TASK_QUEUE: name(defaultTaskQueue).optional(),
   HOLDFAST_STORE: z
     .string()
@@ -95,6 +121,8 @@ const schema = z.object({
     .optional(),
   HOLDFAST_GATEWAY_TOKENS: z.string().optional(),
   HOLDFAST_DATA_CONVERTER: z.string().optional(),
+  HOLDFAST_ENCRYPTION_KEYS: encryptionKeys.optional(),
+  HOLDFAST_CODEC_TOKEN: secret.min(16, 'use at least 16 characters').optional(),
   ANTHROPIC_API_KEY: secret.optional(),
   ANTHROPIC_BASE_URL: url.optional(),
   OPENAI_API_KEY: secret.optional(),
@@ -143,7 +171,7 @@ function environmentFrom(
 ) {
   const { stateDirectory, cacheDirectory } = foldersFrom(variables, path.resolve(directory));
   return {
-    temporal: temporalFrom(variables),
+    temporal: temporalFrom(variables, configurationIn(source, directory)),
     taskQueue: variables.HOLDFAST_TASK_QUEUE ?? defaultTaskQueue,
     /** `sqlite:<absolute path>` or `postgres://...`, as `openStore` takes it. */
     store: storeFrom(variables.HOLDFAST_STORE, directory, stateDirectory),
@@ -173,7 +201,11 @@ function environmentFrom(
       deploymentName: variables.HOLDFAST_DEPLOYMENT,
       /** Public keys of the people who may decide on approvals. */
       approvers: variables.HOLDFAST_APPROVERS,
-      /** Module that exports the `dataConverter` of workers and clients. */
+      /** What `createEncryption` takes. */
+      encryptionKeys: variables.HOLDFAST_ENCRYPTION_KEYS,
+      /** What the callers of `holdfast codec-server` send. */
+      codecToken: variables.HOLDFAST_CODEC_TOKEN,
+      /** Module that exports the `dataConverter`, or the `encryption`, of workers and clients. */
       dataConverterFile: fileFrom(variables.HOLDFAST_DATA_CONVERTER, directory),
       /** Who may use the gateway, as JSON. */
       gatewayTokens: variables.HOLDFAST_GATEWAY_TOKENS,
@@ -201,7 +233,30 @@ function fileFrom(value: string | undefined, directory: string): string | undefi
   return value === undefined ? undefined : path.resolve(directory, value);
 }
 
-function temporalFrom(variables: Variables) {
+/** Variables by which Temporal's environment configuration goes beyond those that are read here. */
+const configuring =
+  /^TEMPORAL_(PROFILE|CONFIG_FILE|GRPC_META_.+|TLS_(CLIENT_CERT|CLIENT_KEY|SERVER_CA_CERT)_DATA)$/;
+
+/** What `@temporalio/envconfig` reads, if a variable asks for it; without one, no file of profiles has a say. */
+function configurationIn(
+  source: Readonly<Record<string, string | undefined>>,
+  directory: string,
+): Readonly<Record<string, string>> | undefined {
+  const given = Object.entries(source).flatMap(([name, value = '']): [string, string][] =>
+    value.trim() === '' ? [] : [[name, value.trim()]],
+  );
+  if (!given.some(([name]) => configuring.test(name))) return undefined;
+  const file = fileFrom(source['TEMPORAL_CONFIG_FILE']?.trim(), directory);
+  const places = given.filter(([name]) =>
+    /^(TEMPORAL_|HOME$|XDG_CONFIG_HOME$|APPDATA$)/.test(name),
+  );
+  return { ...Object.fromEntries(places), ...defined({ TEMPORAL_CONFIG_FILE: file || undefined }) };
+}
+
+function temporalFrom(
+  variables: Variables,
+  configuration: Readonly<Record<string, string>> | undefined,
+) {
   const { TEMPORAL_NAMESPACE: namespace = 'default', TEMPORAL_TLS: tls } = variables;
   const secured = {
     apiKey: variables.TEMPORAL_API_KEY,
@@ -213,7 +268,12 @@ function temporalFrom(variables: Variables) {
   return {
     namespace,
     tls: tls ?? Object.values(secured).some((value) => value !== undefined),
-    ...defined({ address: variables.TEMPORAL_ADDRESS, ...secured }),
+    ...defined({
+      address: variables.TEMPORAL_ADDRESS,
+      ...secured,
+      /** For `@temporalio/envconfig`, which then has the last word on all of this. */
+      configuration,
+    }),
   };
 }
 
@@ -227,6 +287,10 @@ function parseVariables(source: Readonly<NodeJS.ProcessEnv>): Variables {
   const faults = parsed.success ? [] : parsed.error.issues.map((issue) => faultLine(issue, given));
   if (given['HOLDFAST_DEPLOYMENT'] !== undefined && given['HOLDFAST_BUILD_ID'] === undefined)
     faults.push('HOLDFAST_DEPLOYMENT is set but HOLDFAST_BUILD_ID is not: set both');
+  if (given['HOLDFAST_DATA_CONVERTER'] !== undefined && 'HOLDFAST_ENCRYPTION_KEYS' in given)
+    faults.push(
+      'HOLDFAST_DATA_CONVERTER and HOLDFAST_ENCRYPTION_KEYS are both set: set one. The module may export `encryption`, made by createEncryption',
+    );
   const pair = ['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_KEY_PATH'];
   const [there] = pair.filter((key) => given[key] !== undefined);
   const [missing] = pair.filter((key) => given[key] === undefined);

@@ -1,8 +1,10 @@
 /** Adds Holdfast to a Temporal worker that a user has already. */
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
+import { encryptionProblem, type Encryption } from '../activities/encryption/encryption-shape';
 import { checkSdk } from '../client/sdk-check';
 import type { Activities } from '../workflows/core/activities';
+import { defined } from '../workflows/core/json';
 import { prebuiltBundlePath } from './prebuilt-bundle';
 import { SetupError } from './setup-error';
 import { isMadeActivities } from './worker-options';
@@ -20,22 +22,40 @@ import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './w
  * Errors: `SetupError` if the worker has an activity of the same name, or another copy or version of Temporal's SDK.
  */
 export class HoldfastPlugin extends SimplePlugin {
-  /** `activities` are made by `createActivities`. */
-  constructor(options: { readonly activities: Activities }) {
-    const added = activitiesOf(options);
-    super({ name: 'holdfast', activities: (existing) => merged(existing, added) });
+  readonly #given: ReturnType<typeof checkedOptions>;
+
+  /** `activities` are made by `createActivities`; `encryption` is the one of their store, and that of the clients. */
+  constructor(options: { readonly activities: Activities; readonly encryption?: Encryption }) {
+    const given = checkedOptions(options);
+    super({ name: 'holdfast', activities: (existing) => merged(existing, given.activities) });
+    this.#given = given;
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    return super.configureWorker({ ...workflowCodeLimit, ...this.withWorkflows(options) });
+    const encrypted = this.withEncryption(options);
+    return super.configureWorker({ ...workflowCodeLimit, ...this.withWorkflows(encrypted) });
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
-    return super.configureReplayWorker(this.withWorkflows(options));
+    return super.configureReplayWorker(this.withWorkflows(this.withEncryption(options)));
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
-    return withUserWorkflows(options, options.workflowsPath);
+    const { failureConverterPath } = this.#given.encryption?.dataConverter ?? {};
+    return withUserWorkflows(
+      { ...options, ...defined({ failureConverterPath }) },
+      options.workflowsPath,
+    );
+  }
+
+  private withEncryption<T extends WorkerOptions | ReplayWorkerOptions>(options: T): T {
+    const { activities, encryption } = this.#given;
+    const { dataConverter } = options;
+    const problem = encryptionProblem(activities, { encryption, dataConverter });
+    if (problem !== undefined) throw new SetupError(`HoldfastPlugin: encryption: ${problem}.`);
+    return encryption === undefined
+      ? options
+      : { ...options, dataConverter: encryption.dataConverter };
   }
 
   /** Holdfast's workflows where there are none: from the package, unless something else has a say in how they are bundled. */
@@ -50,15 +70,16 @@ export class HoldfastPlugin extends SimplePlugin {
   }
 }
 
-/** Errors: `SetupError` for anything but `{ activities }`. */
-function activitiesOf(options: unknown): Activities {
-  const given: { readonly activities?: unknown } = { ...(options as object | undefined) };
-  const unknown = Object.keys(given).find((key) => key !== 'activities');
+/** Errors: `SetupError` for anything but `{ activities, encryption }`. */
+function checkedOptions(options: ConstructorParameters<typeof HoldfastPlugin>[0]): typeof options {
+  const given: Partial<typeof options> = { ...(options as object | undefined) };
+  const unknown = Object.keys(given).find((key) => !['activities', 'encryption'].includes(key));
   if (unknown !== undefined)
     throw new SetupError(
-      `HoldfastPlugin: unknown option "${unknown}"; it takes { activities }. Options of the worker belong to Worker.create.`,
+      `HoldfastPlugin: unknown option "${unknown}"; it takes { activities, encryption }. Options of the worker belong to Worker.create.`,
     );
-  if (isMadeActivities(given.activities)) return given.activities;
+  const { activities, encryption } = given;
+  if (isMadeActivities(activities)) return { activities, ...defined({ encryption }) };
   throw new SetupError('HoldfastPlugin: activities: give what createActivities() returns.');
 }
 

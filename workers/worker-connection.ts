@@ -15,8 +15,8 @@ export async function connectWorker(options: ServerOptions): Promise<NativeConne
   checkSdk((message) => new SetupError(message));
   await requireServing(options);
   try {
-    const { address, apiKey, tls } = options;
-    return await NativeConnection.connect({ address, ...defined({ apiKey, tls }) });
+    const { address, apiKey, tls, metadata } = options;
+    return await NativeConnection.connect({ address, ...defined({ apiKey, tls, metadata }) });
   } catch (thrown) {
     throw unreachable(options, reasonOf(thrown));
   }

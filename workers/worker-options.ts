@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { z } from 'zod';
 import { checkOptions } from '../activities/lifecycle/check-options';
+import { encryptionProblem, type Encryption } from '../activities/encryption/encryption-shape';
 import { UserError } from '../activities/lifecycle/user-error';
 import type { Activities } from '../workflows/core/activities';
 import { dataConverterProblem } from '../client/data-converter';
@@ -19,6 +20,8 @@ export interface CreateWorkerOptions extends Readonly<
     'dataConverter' | 'interceptors' | 'sinks' | 'tuner' | 'workerDeploymentOptions'
   >
 > {
+  /** From `createEncryption`, the one with which the store is open. It replaces `dataConverter`. */
+  readonly encryption?: Encryption;
   /** From `connectWorker`. The caller closes it after `run()` has ended. */
   readonly connection: NativeConnection;
   /** Made by `createActivities`. */
@@ -56,6 +59,11 @@ const anObject = (what: string): z.ZodType =>
   z.custom((value) => typeof value === 'object' && value !== null, {
     error: ({ input }) => `is ${shown(input)}: give ${what}`,
   });
+const anEncryption = z.custom<Encryption>(
+  (value) => typeof (value as Partial<Encryption> | null)?.dataConverter === 'object',
+  { error: ({ input }) => `is ${shown(input)}: give what createEncryption() returns` },
+);
+
 /** Whether it has Holdfast's activities. */
 export function isMadeActivities(value: unknown): value is Activities {
   return typeof (value as Partial<Activities> | null | undefined)?.callModel === 'function';
@@ -137,6 +145,7 @@ const schema = withProblems(
     {
       connection: anObject('what connectWorker() resolves to'),
       activities: madeActivities,
+      encryption: anEncryption.optional(),
       namespace: text.optional(),
       taskQueue: text.optional(),
       buildId: text.optional(),
@@ -167,9 +176,12 @@ const schema = withProblems(
           : 'give { connection, activities }',
     },
   ),
-  ({ tuner, maxConcurrentActivities: most, workerDeploymentOptions, buildId, dataConverter }) => {
-    const converterProblem = dataConverterProblem(dataConverter);
+  ({ activities, ...options }) => {
+    const { tuner, maxConcurrentActivities: most, workerDeploymentOptions, buildId } = options;
+    const converterProblem = dataConverterProblem(options.dataConverter);
+    const mismatch = encryptionProblem(activities as object, options);
     return [
+      mismatch !== undefined && ['encryption', mismatch],
       tuner !== undefined &&
         most !== undefined && [
           'maxConcurrentActivities',

@@ -43,9 +43,15 @@ const heartbeatIntervals = { answering: 1_500, pushing: 10_000 } as const;
  * Errors: `SetupError` for options that cannot work, before anything is polled; if the workflow code cannot be bundled or the
  * server refuses the worker.
  */
-export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
+export async function createWorker(given: CreateWorkerOptions): Promise<Worker> {
   checkSdk((message) => new SetupError(message));
-  checkWorkerOptions(options);
+  checkWorkerOptions(given);
+  const { encryption, ...others } = given;
+  // A worker that cannot encrypt could not even say what went wrong.
+  await encryption?.key(encryption.keyId).catch((thrown: unknown) => {
+    throw new SetupError(`createWorker: encryption: ${reasonOf(thrown)}`, { cause: thrown });
+  });
+  const options = { ...others, ...defined({ dataConverter: encryption?.dataConverter }) };
   const { workflowsPath, cacheDirectory } = options;
   const { code } = await loadWorkflowBundle({
     extras: bundleExtras(options),

@@ -58,6 +58,8 @@ export function failureFromActivity(
   if (cause instanceof ApplicationFailure) {
     const [details] = cause.details ?? [];
     if (isInfraError(details)) return details;
+    // Its worker lacks a key. Another one may have it, and this one gets it with its next start: the run waits, as for a store.
+    if (cause.type === 'EncryptionKeyError') return infra('store_unavailable', cause.message);
     return infra(
       timedOut === 'timeout' ? 'unknown' : 'tool_infrastructure',
       `An activity failed in a way that it did not classify: ${cause.message}`,

@@ -1,7 +1,15 @@
-/** Decodes the payloads of a signal. The SDK would fail the workflow task over an undecodable payload, again and again. */
+/** What the worker's converters do. Decodes the payloads of a signal: the SDK would fail the workflow task over an undecodable payload, again and again. */
 import type { RawValue, TypeInfo } from '@temporalio/common';
 import { rawValueTypeInfo } from '@temporalio/common';
 import { getActivator } from '@temporalio/workflow/lib/global-attributes';
+
+/** Whether the worker encodes the messages of failures: then nothing else that is readable to all may hold content, either. */
+export function encodesFailures(): boolean {
+  const { options } = getActivator().failureConverter as {
+    readonly options?: { readonly encodeCommonAttributes?: boolean };
+  };
+  return options?.encodeCommonAttributes === true;
+}
 
 /** Payloads of one message that are left alone; our own messages have one. */
 const maxPayloads = 64;

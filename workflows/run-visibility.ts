@@ -10,6 +10,7 @@ import { statusMarkdown } from './core/view/markdown';
 import { pendingItems } from './core/view/pending';
 import { statusView } from './core/view/status';
 import { shortened } from './core/shortened';
+import { encodesFailures } from './message-payload';
 
 const keys = {
   agent: defineSearchAttributeKey(searchAttributes.agent, SearchAttributeType.KEYWORD),
@@ -73,6 +74,8 @@ export function createRunVisibility(): (state: RunState) => void {
   const registered = hasAttribute(searchAttributes.agent);
   const showsCost = hasAttribute(searchAttributes.tenant);
   const { workflowId } = workflowInfo();
+  // Search attributes are never encrypted. How often they are written stays the same, as a replay may have other keys.
+  const hidesContent = encodesFailures();
   let shown = '';
   let latest: RunState | undefined;
   setCurrentDetails(
@@ -94,7 +97,7 @@ export function createRunVisibility(): (state: RunState) => void {
     upsertSearchAttributes([
       { key: keys.status, value: view.status },
       { key: keys.provider, value: provider === '' ? null : provider },
-      { key: keys.reason, value: reason === '' ? null : reason },
+      { key: keys.reason, value: reason === '' || hidesContent ? null : reason },
       { key: keys.iteration, value: view.iteration },
       ...(showsCost
         ? [{ key: keys.usd, value: view.cost.usd ?? view.cost.pricedUsd ?? null }]

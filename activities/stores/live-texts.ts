@@ -20,7 +20,7 @@ const keptRenewals = 10_000;
 const maxTogether = 100;
 
 const renewSql = `
-  INSERT INTO @text_watchers (run_hash, until_ms) VALUES (?, $now + ?)
+  INSERT INTO @text_watchers (run_hash, until_ms) VALUES (?name, $now + ?)
   ON CONFLICT (run_hash) DO UPDATE SET until_ms = excluded.until_ms`;
 
 const prunePiecesSql = `
@@ -30,9 +30,9 @@ const prunePiecesSql = `
 const pruneWatchersSql = 'DELETE FROM @text_watchers WHERE until_ms <= $now';
 
 const insertSql = `
-  INSERT INTO @text_pieces (run_hash, call, number, piece) VALUES (?, ?, ?, ?)
+  INSERT INTO @text_pieces (run_hash, call, number, piece) VALUES (?name, ?, ?, ?sealed)
   ON CONFLICT (run_hash, call, number) DO NOTHING`;
-const deleteOthersSql = 'DELETE FROM @text_pieces WHERE run_hash = ? AND call <> ?';
+const deleteOthersSql = 'DELETE FROM @text_pieces WHERE run_hash = ?name AND call <> ?';
 
 interface Question {
   readonly runHash: string;
@@ -106,7 +106,9 @@ export class LiveTexts {
     const conditions: string[] = [];
     const values: SqlValue[] = [];
     for (const { runHash, cursor } of questions) {
-      conditions.push(cursor ? '(run_hash = ? AND (call <> ? OR number > ?))' : 'run_hash = ?');
+      conditions.push(
+        cursor ? '(run_hash = ?name AND (call <> ? OR number > ?))' : 'run_hash = ?name',
+      );
       values.push(runHash, ...(cursor ? [cursor.call, cursor.number] : []));
     }
     const sql = `SELECT {run_hash}, {call}, number, {piece} FROM @text_pieces

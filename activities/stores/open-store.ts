@@ -1,5 +1,7 @@
 /** Opens the store that an address names. */
+import { checkedEncryption, type Encryption } from '../encryption/encryption-shape';
 import { ContentAddressedStore } from './content/content-addressed-store';
+import { requirePlain } from './sql/schema';
 import type { SqlDatabase } from './sql/sql-database';
 import { rememberPasswordOf } from '../untrusted/known-secrets';
 import type { Store } from './store';
@@ -11,16 +13,45 @@ import type * as Sqlite from './sqlite/sqlite-database';
 /**
  * Opens, and creates if need be, the store at `sqlite:<path>`, a plain path, or `postgres://...`.
  *
- * Errors: `config_invalid` for an address that names no store; else as `Store`.
+ * Errors: `config_invalid` for an address that names no store, for an encrypted store without its keys, and for `encryption` and a
+ * store that has content in the clear; else as `Store`.
  */
-export async function openStore(url: string, limits: Partial<StoreLimits> = {}): Promise<Store> {
+export async function openStore(
+  url: string,
+  {
+    encryption,
+    ...limits
+  }: Partial<StoreLimits> & {
+    /**
+     * Encrypts the content: made by `createEncryption`, with the keys of all who open this store. A new store is encrypted from
+     * its start, and no other one can be.
+     */
+    readonly encryption?: Encryption;
+  } = {},
+): Promise<Store> {
   if (typeof (url as unknown) !== 'string')
     throw storeConfigInvalid(
       `The store address is ${typeof url}. Give a text: sqlite:<path> or postgres://user:password@host/database.`,
     );
   rememberPasswordOf(url);
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
-  return new ContentAddressedStore(await openDatabase(url, all), all);
+  const database = await openDatabase(url, all);
+  try {
+    if (encryption === undefined) {
+      await requirePlain(database);
+      return new ContentAddressedStore(database, all);
+    }
+    const { openEncrypted } = await import('./encrypted/encrypted-database.ts');
+    const encrypted = await openEncrypted(
+      database,
+      checkedEncryption('openStore', encryption),
+      () => openDatabase(url, all),
+    );
+    return new ContentAddressedStore(encrypted, all, encryption);
+  } catch (thrown) {
+    await database.close();
+    throw thrown;
+  }
 }
 
 async function openDatabase(url: string, limits: StoreLimits): Promise<SqlDatabase> {

@@ -4,6 +4,8 @@ import type { MediaPart } from '../../workflows/core/attachments';
 import type { Attachment } from '../../workflows/core/message';
 import type { FailoverReason } from '../../workflows/core/limits';
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
+import type { Encryption } from '../encryption/encryption-shape';
+import type { EraseOptions, EraseResult } from './content/erase';
 import type { SweepOptions, SweepResult } from './content/sweep';
 import type { LiveTexts } from './live-texts';
 import type { PatternStore } from './patterns/pattern-store';
@@ -160,6 +162,8 @@ export interface Store {
   readonly id: string;
   /** For people: `sqlite:<file name>` or `postgres:<host>/<database>`, never a password. */
   readonly label: string;
+  /** What encrypts its content. @internal */
+  readonly encryption?: Encryption | undefined;
   /** What runs learn, in the same database. @internal */
   readonly patterns: PatternStore;
   /** The text of model calls in progress, for whoever watches their runs. @internal */
@@ -214,6 +218,8 @@ export interface Store {
   toolsOf(action: ToolAction): Promise<readonly RecordedTool[]>;
   /** Removes what neither the roots nor recent content reaches; safe while workers run (`content/sweep.ts`). @internal */
   sweep(options: SweepOptions): Promise<SweepResult>;
+  /** Removes at once what only some runs have named (`content/erase.ts`). @internal */
+  erase(options: EraseOptions): Promise<EraseResult>;
   /** Milliseconds since the epoch by the database's own clock, which all workers share. @internal */
   now(): Promise<number>;
   /** Rejects with `store_unavailable` if the store cannot be written. */

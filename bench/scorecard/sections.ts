@@ -1,6 +1,7 @@
 /** The sections of the scorecard, in the order in which they run. */
 import { scoreAttacks } from './attacks/score-attacks';
 import { scoreEffects } from './effects/score-effects';
+import { scoreEncryption } from './encryption/score-encryption';
 import { scoreGateway } from './gateway/score-gateway';
 import { scoreLearning } from './learning/score-learning';
 import { readCallTraces } from './loops/call-trace';
@@ -60,6 +61,11 @@ export const sections: readonly ScorecardSection[] = [
     name: 'sanitise',
     about: 'secrets and injections through every sink: prompts, history, logs, store',
     score: () => scoreSanitize(),
+  },
+  {
+    name: 'encryption',
+    about: 'words planted in every text of a run, searched in every byte that is kept',
+    score: () => scoreEncryption(),
   },
   {
     name: 'attacks',

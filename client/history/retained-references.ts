@@ -2,9 +2,10 @@
 import type { WorkflowClient } from '@temporalio/client';
 import type { LoadedDataConverter, Payload } from '@temporalio/common';
 import { decode } from '@temporalio/common/lib/internal-non-workflow';
-import { agentRunWorkflow } from '../../workflows/contract';
+import { agentRunWorkflow, type AgentRunInput } from '../../workflows/contract';
 import { hashesIn, valuesIn } from '../../workflows/core/context/content-references';
-import { isNotFound, isOfServer, unreadableHistory } from '../temporal-failure';
+import { defaultTenant } from '../../workflows/core/limits';
+import { isNotFound, readable, unreadableHistory } from '../temporal-failure';
 import { historyPages } from './pages';
 
 /** References of all retained runs. */
@@ -61,53 +62,84 @@ function take(gathered: Gathered, text: string): void {
   for (const key of valuesIn(text, 'runKey|treeKey')) gathered.runKeys.add(key);
 }
 
+/** One segment of a run, as the server lists it. */
+export interface RunExecution {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly isRunning: boolean;
+}
+
+/** Which runs are apart from the others: by the id of the workflow, and the tenant of its request. */
+export type IsApart = (workflowId: string, tenant: string) => boolean;
+
+/** The tenant that a segment was started for. */
+async function tenantOf(
+  client: WorkflowClient,
+  { input }: { readonly input?: { readonly payloads?: readonly Payload[] | null } | null },
+): Promise<string> {
+  const { payloadCodecs, payloadConverter } = client.options.loadedDataConverter;
+  const [first] = await decode(payloadCodecs, [...(input?.payloads ?? [])]);
+  const given = first && payloadConverter.fromPayload<Partial<AgentRunInput> | null>(first);
+  return given?.request?.tenant ?? defaultTenant;
+}
+
 async function takeHistory(
   client: WorkflowClient,
-  execution: { workflowId: string; runId: string },
-  gathered: Gathered,
+  execution: RunExecution,
+  memo: unknown,
+  { apart, others }: Parted,
+  isApart: IsApart,
 ): Promise<void> {
   const { loadedDataConverter } = client.options;
   const { workflowId } = execution;
+  let gathered = others;
+  const unreadable = (thrown: unknown): never => {
+    throw unreadableHistory(workflowId, thrown);
+  };
   for await (const events of historyPages(client, execution)) {
     for (const event of events) {
-      const firstRunId = event.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
-      if (firstRunId) gathered.runKeys.add(`${workflowId}/${firstRunId}`);
+      const started = event.workflowExecutionStartedEventAttributes;
+      if (!started) continue;
+      const tenant = await tenantOf(client, started).catch(unreadable);
+      if (isApart(workflowId, tenant)) {
+        gathered = apart;
+        apart.executions.push(execution);
+      }
+      take(gathered, JSON.stringify(memo ?? {}));
+      const { firstExecutionRunId } = started;
+      if (firstExecutionRunId) gathered.runKeys.add(`${workflowId}/${firstExecutionRunId}`);
     }
-    const texts = await textsOf(loadedDataConverter, payloadsIn(events)).catch(
-      (thrown: unknown) => {
-        throw unreadableHistory(workflowId, thrown);
-      },
-    );
+    const texts = await textsOf(loadedDataConverter, payloadsIn(events)).catch(unreadable);
     for (const text of texts) take(gathered, text);
   }
 }
 
-/** The runs with their memos. Errors: `converter-mismatch` for one that this client cannot read. */
-async function* readable<Run>(listed: AsyncIterable<Run>): AsyncGenerator<Run> {
-  try {
-    yield* listed;
-  } catch (thrown) {
-    throw isOfServer(thrown) ? thrown : unreadableHistory('a listed run', thrown);
-  }
+/** What some runs name, and what all others do. */
+export interface Parted {
+  readonly apart: Gathered & { readonly executions: RunExecution[] };
+  readonly others: Gathered;
 }
+
+const nothing = (): Gathered => ({ hashes: new Set(), runKeys: new Set(), storeIds: new Set() });
 
 /**
  * Reads the histories of all runs that Temporal still has, of every segment, and counts the segments.
  *
- * Errors: what the server says; `converter-mismatch`. Nothing may be swept on half a list.
+ * Errors: what the server says; `converter-mismatch`. Nothing may be removed on half a list.
  */
 export async function retainedReferences(
   client: WorkflowClient,
-): Promise<Gathered & { readonly segments: number }> {
-  const gathered: Gathered = { hashes: new Set(), runKeys: new Set(), storeIds: new Set() };
+  isApart: IsApart = () => false,
+): Promise<Parted & { readonly segments: number }> {
+  const parted: Parted = { apart: { ...nothing(), executions: [] }, others: nothing() };
   const open = new Set<Promise<void>>();
   let segments = 0;
   const listed = client.list({ query: `WorkflowType = '${agentRunWorkflow}'` });
-  for await (const run of readable(listed)) {
-    const { workflowId, runId } = run;
+  for await (const run of readable(client, listed)) {
+    const { workflowId, runId, memo, status } = run;
     segments += 1;
-    take(gathered, JSON.stringify(run.memo ?? {}));
-    const reading: Promise<void> = takeHistory(client, { workflowId, runId }, gathered)
+    const execution = { workflowId, runId, isRunning: status.name === 'RUNNING' };
+    const reading: Promise<void> = takeHistory(client, execution, memo, parted, isApart)
       .catch((thrown: unknown) => {
         // Deleted since it was listed.
         if (!isNotFound(thrown)) throw thrown;
@@ -117,5 +149,5 @@ export async function retainedReferences(
     if (open.size >= parallel) await Promise.race(open);
   }
   await Promise.all(open);
-  return { ...gathered, segments };
+  return { ...parted, segments };
 }

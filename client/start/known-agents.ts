@@ -70,7 +70,7 @@ export class KnownAgents {
       if (unread === undefined) return undefined;
       throw new ClientError(
         'converter-mismatch',
-        `The worker that answered on task queue "${taskQueue}" has another data converter than this client: ${unread}. Give createWorker() and connect() the same dataConverter (for commands: HOLDFAST_DATA_CONVERTER). Nothing was started.`,
+        `The worker that answered on task queue "${taskQueue}" has another data converter than this client: ${unread}. Give createWorker() and connect() the same encryption or dataConverter (for commands: HOLDFAST_ENCRYPTION_KEYS or HOLDFAST_DATA_CONVERTER). Nothing was started.`,
         { cause: thrown },
       );
     }

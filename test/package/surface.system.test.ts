@@ -16,7 +16,7 @@ const entries = Object.entries(manifest.exports)
   }));
 
 /** Public names, above which a reader no longer finds what they need. */
-const mostNames = 115;
+const mostNames = 117;
 
 function publicSurface(): {
   readonly names: readonly string[];

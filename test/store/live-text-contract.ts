@@ -20,8 +20,8 @@ export function describeLiveTexts(name: string, engine: ContractEngine): void {
     let watcher: Store;
     beforeEach(async () => {
       url = await engine.newUrl();
-      worker = await openStore(url);
-      watcher = await openStore(url);
+      worker = await openStore(url, engine.options);
+      watcher = await openStore(url, engine.options);
     });
     afterEach(() => Promise.all([worker.close(), watcher.close()]));
 

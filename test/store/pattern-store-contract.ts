@@ -64,14 +64,14 @@ export function describePatternStore(name: string, engine: ContractEngine): void
 
     beforeEach(async () => {
       url = await engine.newUrl();
-      store = await openStore(url);
+      store = await openStore(url, engine.options);
     });
     afterEach(() => store.close());
 
     it('records an observation once, however often it is told, and finds it in another process', async () => {
       await store.patterns.recordObservations([anObservation()]);
       await store.patterns.recordObservations([anObservation(), anObservation({ key: 'run/2_0' })]);
-      const other = await openStore(url);
+      const other = await openStore(url, engine.options);
       const found = await other.patterns.observations('default');
       await other.close();
       expect(found).toHaveLength(2);
@@ -165,6 +165,19 @@ export function describePatternStore(name: string, engine: ContractEngine): void
       expect(await store.patterns.pattern('p')).toBeUndefined();
       expect(await store.patterns.patterns()).toEqual([]);
       expect(await store.patterns.observations('default')).toEqual([]);
+    });
+
+    it('erases what one tenant has learned, and nothing of another one', async () => {
+      for (const tenant of ['acme', 'other']) {
+        await store.patterns.updatePattern(tenant, () => aPattern({ id: tenant, tenant }));
+        await store.patterns.recordObservations([anObservation({ tenant })]);
+      }
+      expect(await store.patterns.erase('acme', true)).toBe(2);
+      expect(await store.patterns.tenants()).toEqual(['acme', 'other']);
+      expect(await store.patterns.erase('acme', false)).toBe(2);
+      expect(await store.patterns.tenants()).toEqual(['other']);
+      expect((await store.patterns.patterns()).map(({ id }) => id)).toEqual(['other']);
+      expect(await store.patterns.erase('acme', false)).toBe(0);
     });
 
     it("keeps the first knowledge of a tools' definition", async () => {

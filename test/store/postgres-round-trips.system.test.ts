@@ -1,5 +1,6 @@
 /** What an activity asks of a Postgres server: how often it waits for an answer, and that what it writes together stays together. */
 import { Client } from 'pg';
+import { createEncryption } from '../../activities/index';
 import { openStore } from '../../activities/stores/open-store';
 import { oneIteration } from '../support/one-iteration';
 import { startPostgres, type TestPostgres } from '../support/postgres';
@@ -14,20 +15,26 @@ afterAll(async () => {
   await server.stop();
 });
 
-test.each([
+const cases = [
   // What was read and written: the result.
   { effect: 'read', runTool: { roundTrips: 1, statements: 2 } },
   // The intent, and the result with the outcome.
   { effect: 'keyed', runTool: { roundTrips: 2, statements: 4 } },
   // The intent, the mark before the effect, and the result with the outcome.
   { effect: 'irreversible', runTool: { roundTrips: 3, statements: 5 } },
-] as const)(
-  'an iteration with a $effect tool waits for the server only where something must be durable, and once to read',
-  async ({ effect, runTool }) => {
+] as const;
+const encryption = createEncryption({ keyId: 'one', keys: { one: '1a'.repeat(32) } });
+
+test.each([
+  ...cases.map((given) => ({ ...given, kept: 'in the clear', options: {} })),
+  ...cases.map((given) => ({ ...given, kept: 'encrypted', options: { encryption } })),
+])(
+  'an iteration with a $effect tool, $kept, waits for the server only where something must be durable, and once to read',
+  async ({ effect, runTool, options }) => {
     const url = new URL(await server.newDatabase());
     const proxy = await startCountingProxy(Number(url.port));
     url.port = String(proxy.port);
-    const store = await openStore(url.href);
+    const store = await openStore(url.href, options);
     const asked = new Map<string, unknown>();
     const { head } = await oneIteration(store, effect, async (activity, work) => {
       const before = proxy.counts();
@@ -44,7 +51,7 @@ test.each([
     expect(Object.fromEntries(asked)).toEqual({ runTool, callModel });
     await store.close();
     proxy.close();
-    const again = await openStore(url.href.replace(url.port, new URL(server.url).port));
+    const again = await openStore(url.href.replace(url.port, new URL(server.url).port), options);
     expect(await again.loadTranscript(head)).toHaveLength(4);
     await again.close();
   },

@@ -1,5 +1,6 @@
 /** The contract on Postgres, and what is Postgres's own: a server that goes away and comes back. */
 import { Client } from 'pg';
+import { createEncryption } from '../../activities/index';
 import { startPostgres, type TestPostgres } from '../support/postgres';
 import { openStore } from '../../activities/stores/open-store';
 import { startReplyLosingProxy } from './reply-losing-proxy';
@@ -38,6 +39,14 @@ describePatternStore('Postgres', engine);
 describeSweep('Postgres', engine);
 describeToolRecords('Postgres', engine);
 describeLiveTexts('Postgres', engine);
+
+const encrypted: ContractEngine = {
+  ...engine,
+  options: { encryption: createEncryption({ keyId: 'one', keys: { one: '1a'.repeat(32) } }) },
+};
+describeStoreContract('Postgres, encrypted', encrypted);
+describePatternStore('Postgres, encrypted', encrypted);
+describeSweep('Postgres, encrypted', encrypted);
 
 describe('Postgres server', () => {
   it('is named without its password', async () => {

@@ -111,7 +111,7 @@ export function describeSharedHealth(name: string, engine: ContractEngine): void
   describe(`${name} store shares route health`, () => {
     const opened: Store[] = [];
     const open = async (url: string): Promise<Store> => {
-      const store = await openStore(url);
+      const store = await openStore(url, engine.options);
       opened.push(store);
       return store;
     };
@@ -381,7 +381,8 @@ export function describeSharedHealth(name: string, engine: ContractEngine): void
         const { store, url } = await fresh();
         const table = engine.table('route_health');
         for (const change of [
-          `record = REPLACE(record, '1060', '9060')`,
+          ...(engine.options === undefined ? [`record = REPLACE(record, '1060', '9060')`] : []),
+          `record = substr(record, 1, length(record) - 8)`,
           `record = '?'`,
           `record_sum = ''`,
           `record = ''`,

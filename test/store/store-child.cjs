@@ -1,7 +1,7 @@
 /** A worker's share of a store test, as a process of its own: `node store-child.cjs <url> <job> [argument]`. */
 const path = require('node:path');
-const { openStore } = require(
-  path.join(__dirname, '..', '..', 'dist', 'activities', 'stores', 'open-store.js'),
+const { createEncryption, openStore } = require(
+  path.join(__dirname, '..', '..', 'dist', 'activities', 'index.js'),
 );
 
 const [url, job, argument] = process.argv.slice(2);
@@ -64,7 +64,10 @@ const jobs = {
   },
 };
 
-openStore(url)
+const keyOne = process.env.STORE_TEST_KEY;
+const encryption = keyOne && createEncryption({ keyId: 'one', keys: { one: keyOne } });
+
+openStore(url, encryption ? { encryption } : {})
   .then(async (store) => {
     await jobs[job](store);
     await store.close();

@@ -12,6 +12,8 @@ import { cases, fc } from '../support/properties';
 
 /** What a contract test needs of an engine, beside the store itself. */
 export interface ContractEngine {
+  /** How its stores are opened; absent: in the clear, so that a test can write rows by hand. */
+  readonly options?: Parameters<typeof openStore>[1];
   /** Address of a store that does not exist yet. */
   newUrl(): Promise<string>;
   /** Runs SQL behind the store's back. */
@@ -72,10 +74,13 @@ const anyMessage: fc.Arbitrary<Message> = fc.oneof(
 
 /** Registers the contract's tests for one engine. */
 export function describeStoreContract(name: string, engine: ContractEngine): void {
+  const inTheClear = (title: string, test: () => Promise<void>): void => {
+    if (engine.options === undefined) it(title, test);
+  };
   describe(`${name} store`, () => {
     const opened: Store[] = [];
     const open = async (url: string, limits: Partial<StoreLimits> = {}): Promise<Store> => {
-      const store = await openStore(url, limits);
+      const store = await openStore(url, { ...limits, ...engine.options });
       opened.push(store);
       return store;
     };
@@ -109,10 +114,37 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         const { url } = await fresh();
         const meta = engine.table('meta');
         await engine.execute(url, `UPDATE ${meta} SET value = '99' WHERE name = 'schema_version'`);
-        const message = await failureOf(openStore(url), 'store_mismatch');
+        const message = await failureOf(openStore(url, engine.options), 'store_mismatch');
         expect(message).toMatch(/schema version 99.*Upgrade Holdfast/);
         await engine.execute(url, `UPDATE ${meta} SET value = 'x' WHERE name = 'schema_version'`);
-        await failureOf(openStore(url), 'store_corrupt');
+        await failureOf(openStore(url, engine.options), 'store_corrupt');
+      });
+
+      it('is brought up to date from the first version, once for all who open it', async () => {
+        const { store, url } = await fresh();
+        const head = await store.appendNode(undefined, says('kept'));
+        await store.patterns.keepKnowledge('digest', '"known"');
+        const [meta, health, knowledge] = ['meta', 'route_health', 'tool_knowledge'].map((name) =>
+          engine.table(name),
+        );
+        for (const sql of [
+          `ALTER TABLE ${String(health)} DROP COLUMN touched_ms`,
+          `ALTER TABLE ${String(knowledge)} DROP COLUMN touched_ms`,
+          `UPDATE ${String(meta)} SET value = '8' WHERE name = 'schema_version'`,
+        ])
+          await engine.execute(url, sql);
+        const stores = await Promise.all(Array.from({ length: 4 }, () => open(url)));
+        for (const upgraded of stores) {
+          expect(upgraded.id).toBe(store.id);
+          expect(await upgraded.loadTranscript(head)).toEqual(says('kept'));
+          expect(await upgraded.patterns.knowledge('digest')).toBe('"known"');
+          await upgraded.check();
+        }
+        const old = `UPDATE ${String(meta)} SET value = '7' WHERE name = 'schema_version'`;
+        await engine.execute(url, old);
+        expect(await failureOf(openStore(url, engine.options), 'store_mismatch')).toMatch(
+          /schema version 7, .* versions 8 to 9.*before the first release/,
+        );
       });
 
       it('says that it was closed, and lets itself be closed twice', async () => {
@@ -140,7 +172,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
               const head = await store.appendNode(parent?.head, messages);
               written.push({ head, messages: [...(parent?.messages ?? []), ...messages] });
             }
-            const cold = await openStore(url);
+            const cold = await openStore(url, engine.options);
             try {
               for (const { head, messages } of written) {
                 expect(await store.loadTranscript(head)).toEqual(messages);
@@ -204,7 +236,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         await failureOf((await open(url)).loadTranscript(head), 'store_corrupt');
       });
 
-      it('loads a chain of 10,000 nodes', async () => {
+      inTheClear('loads a chain of 10,000 nodes', async () => {
         const { store, url } = await fresh();
         const head = await insertChain(engine, url, 10_000, 100);
         const messages = await store.loadTranscript(head);
@@ -215,7 +247,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
     });
 
     describe('integrity', () => {
-      it('finds any changed byte of a node, its parent or its name', async () => {
+      inTheClear('finds any changed byte of a node, its parent or its name', async () => {
         const { store, url } = await fresh();
         const root = await store.appendNode(undefined, says('root'));
         const other = await store.appendNode(undefined, says('other'));
@@ -224,7 +256,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         const nodes = engine.table('nodes');
         const tamper = async (change: string, restore: string): Promise<void> => {
           await engine.execute(url, `UPDATE ${nodes} SET ${change} WHERE hash = '${head}'`);
-          const cold = await openStore(url);
+          const cold = await openStore(url, engine.options);
           expect(await failureOf(cold.loadTranscript(head), 'store_corrupt')).toMatch(
             /node [\w-]{43}/,
           );
@@ -247,7 +279,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         await failureOf((await open(url)).loadTranscript('A'.repeat(43)), 'store_corrupt');
       });
 
-      it('ends on a chain that was bent into a ring', async () => {
+      inTheClear('ends on a chain that was bent into a ring', async () => {
         const { store, url } = await fresh();
         const root = await store.appendNode(undefined, says('root'));
         const head = await store.appendNode(root, says('head'));
@@ -260,7 +292,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         );
       });
 
-      it('refuses content of the right hash that holds no messages', async () => {
+      inTheClear('refuses content of the right hash that holds no messages', async () => {
         const { url } = await fresh();
         for (const json of [
           '[{"role":"oracle"}]',

@@ -24,7 +24,10 @@ export function startStoreProcess(
   }
   const script = path.join(__dirname, 'store-child.cjs');
   const [program = process.execPath, ...rest] = [...under, process.execPath, script, ...args];
-  const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(program, rest, {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: process.env,
+  });
   return { child, lines: createInterface({ input: child.stdout }) };
 }
 

@@ -14,7 +14,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
     let store: Store;
     beforeEach(async () => {
       url = await engine.newUrl();
-      store = await openStore(url);
+      store = await openStore(url, engine.options);
     });
     afterEach(() => store.close());
 
@@ -41,6 +41,85 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       return heads;
     }
 
+    it('removes health and knowledge that nobody has used for a month, and keeps what was used since', async () => {
+      const success = { startedAtMs: 1, atMs: 2 };
+      for (const route of ['old/1', 'used/1']) await store.reportSuccess({ ...success, route });
+      for (const digest of ['old', 'used']) await store.patterns.keepKnowledge(digest, '1');
+      for (const table of ['route_health', 'tool_knowledge'])
+        await engine.execute(url, `UPDATE ${engine.table(table)} SET touched_ms = 1000`);
+      await store.reportSuccess({ startedAtMs: 20_000, atMs: 20_001, route: 'used/1' });
+      expect(await store.patterns.knowledge('used')).toBe('1');
+      expect((await sweep({ dryRun: true })).others).toBe(0);
+      expect((await sweep()).others).toBe(2);
+      expect((await store.listHealth()).map(({ route }) => route)).toEqual(['used/1']);
+      expect(await store.patterns.knowledge('old')).toBeUndefined();
+      expect(await store.patterns.knowledge('used')).toBe('1');
+      expect((await sweep()).others).toBe(0);
+    });
+
+    it('of some runs alone removes what only they have, however young, and nothing twice', async () => {
+      const shared = await store.putBlob('shared by both');
+      const own = await store.putBlob(Buffer.alloc(600_000, 7));
+      const trunk = await chain(undefined, 'goal', `see ${shared}`);
+      const [erased = ''] = await chain(trunk[1], `see ${own}`);
+      const [other = ''] = await chain(trunk[1], 'of the other run');
+      // Of a run whose history does not name it yet.
+      const [unnamed = ''] = await chain(other, 'just written');
+      // What the erased run wrote last, and its history does not name.
+      const [last = ''] = await chain(erased, 'last words');
+      const [young = ''] = await chain(undefined, 'a first node', 'and another');
+      for (const key of ['gone/r/1', 'other/r/1'])
+        await store.beginTool({ key, tool: 't', inputDigest: 'd', startedAtMs: 1 });
+      const named = (hash: string, runKey: string) => ({
+        hashes: new Set([hash]),
+        runKeys: new Set([runKey]),
+      });
+      const options = {
+        erased: named(erased, 'gone/r'),
+        others: named(other, 'other/r'),
+        nowMs: Date.now() + 1_000,
+      };
+      const planned = await store.erase({ ...options, dryRun: true });
+      expect(planned).toMatchObject({
+        nodes: { removed: 2, kept: 6 },
+        blobs: { removed: 1, kept: 1 },
+        toolRecords: { removed: 1, kept: 1 },
+        shared: 3,
+      });
+      expect(planned.chunks.removed).toBeGreaterThan(0);
+      expect(await store.erase({ ...options, nowMs: 1_000, dryRun: false })).toMatchObject({
+        nodes: { removed: 0 },
+        blobs: { removed: 0 },
+        toolRecords: { removed: 0 },
+      });
+      expect(await store.erase({ ...options, dryRun: false })).toEqual(planned);
+      const fresh = await openStore(url, engine.options);
+      await expect(fresh.loadTranscript(erased)).rejects.toThrow(/is missing/);
+      expect(await fresh.hasBlob(own)).toBe(false);
+      expect((await fresh.getBlob(shared)).toString()).toBe('shared by both');
+      await expect(fresh.loadTranscript(last)).rejects.toThrow(/is missing/);
+      expect(await fresh.loadTranscript(unnamed)).toHaveLength(4);
+      expect(await fresh.loadTranscript(young)).toHaveLength(1);
+      expect(await fresh.getTool('gone/r/1')).toEqual({ type: 'none' });
+      expect(await fresh.getTool('other/r/1')).toMatchObject({ type: 'begun' });
+      await fresh.close();
+      expect(await store.erase({ ...options, dryRun: false })).toMatchObject({
+        nodes: { removed: 0 },
+        toolRecords: { removed: 0 },
+      });
+    });
+
+    it('reads more rows than a page has', async () => {
+      for (let n = 0; n < 520; n += 1)
+        await store.beginTool({ key: `w/r/${n}`, tool: 't', inputDigest: 'd', startedAtMs: 1 });
+      const kept = await store.putBlob('named by a tool record');
+      await store.beginTool({ key: 'w/kept/1', tool: 't', inputDigest: kept, startedAtMs: 1 });
+      await age();
+      const swept = await sweep({ runKeys: new Set(['w/kept']) });
+      expect(swept.toolRecords).toMatchObject({ removed: 520, kept: 1 });
+      expect(await store.hasBlob(kept)).toBe(true);
+    });
+
     it('removes what nothing reaches, and keeps what a root reaches through nodes and blobs', async () => {
       const whole = await store.putBlob('the whole output');
       const result = await store.putBlob(
@@ -61,7 +140,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       expect(swept.nodes).toEqual(planned.nodes);
       expect(swept.chunks).toEqual(planned.chunks);
       expect(swept.chunks.removedBytes).toBeGreaterThan(262_143);
-      const fresh = await openStore(url);
+      const fresh = await openStore(url, engine.options);
       await expect(fresh.loadTranscript(kept)).resolves.toHaveLength(3);
       await expect(fresh.getBlob(whole)).resolves.toEqual(Buffer.from('the whole output'));
       await expect(fresh.loadTranscript(lost[1] ?? '')).rejects.toThrow(/missing/);
@@ -114,7 +193,11 @@ export function describeSweep(name: string, engine: ContractEngine): void {
 
     it('beside writers that write the same content again loses nothing that they wrote', async () => {
       const texts = Array.from({ length: 12 }, (_, index) => `text ${index}`);
-      const writers = [store, await openStore(url), await openStore(url)];
+      const writers = [
+        store,
+        await openStore(url, engine.options),
+        await openStore(url, engine.options),
+      ];
       for (let round = 0; round < 6; round += 1) {
         await age();
         const [heads] = await Promise.all([
@@ -130,7 +213,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
           ),
           ...writers.map(() => sweep()),
         ]);
-        const reader = await openStore(url);
+        const reader = await openStore(url, engine.options);
         expect(new Set(heads).size).toBe(1);
         await expect(reader.loadTranscript(heads[0] ?? '')).resolves.toHaveLength(texts.length);
         await reader.close();

@@ -25,8 +25,8 @@ export function describeToolRecords(name: string, engine: ContractEngine): void 
     let other: Store;
     beforeEach(async () => {
       url = await engine.newUrl();
-      store = await openStore(url);
-      other = await openStore(url);
+      store = await openStore(url, engine.options);
+      other = await openStore(url, engine.options);
     });
     afterEach(() => Promise.all([store.close(), other.close()]));
 

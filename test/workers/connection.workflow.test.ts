@@ -49,7 +49,7 @@ describe('connecting', () => {
       { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/nowhere/ca.pem' },
       '/srv',
     );
-    await expect(serverOptionsFrom(settings, 'localhost:1')).rejects.toThrow(
+    await expect(serverOptionsFrom(settings)).rejects.toThrow(
       'TEMPORAL_TLS_SERVER_CA_CERT_PATH is "/nowhere/ca.pem", which cannot be read: ENOENT',
     );
   });

@@ -10,10 +10,9 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { msToTs } from '@temporalio/common/lib/time';
 import type { Worker } from '@temporalio/worker';
 import { z } from 'zod';
-import { createActivities, defineTool } from '../../activities/index';
+import { createActivities, createEncryption, defineTool } from '../../activities/index';
 import { AgentClient } from '../../client/agent-client';
 import type { ClientError } from '../../client/client-error';
-import { encryptedBy } from '../../examples/encrypted-payloads';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import { collectGarbage } from '../../workers/cli/commands/gc';
@@ -26,7 +25,7 @@ import { temporaryStore } from '../support/temporary-store';
 
 const key = 'a1'.repeat(32);
 const dataConverter: DataConverter = {
-  ...encryptedBy(key),
+  ...createEncryption({ keyId: 'one', keys: { one: key } }).dataConverter,
   payloadConverterPath: path.resolve('test/workers/fixtures/tagging-converter.cjs'),
 };
 
@@ -203,6 +202,29 @@ test('a run on an encrypted history is read back by everything that reads histor
   await fork.cancel().catch(() => undefined);
 });
 
+test('the digest that tells a repeated start from another one is encrypted, as all of the memo', async () => {
+  emulator.script([reply.text('the plaintext answer')]);
+  const start = { agent: 'clerk', goal: 'plaintext goal', idempotencyKey: 'order-17' } as const;
+  const client = clientWith(dataConverter);
+  const { runId } = await client.start(start);
+  expect((await client.start(start)).runId).toBe(runId);
+  expect(await refusal(client.start({ ...start, goal: 'another' }))).toMatchObject({
+    code: 'key-reused',
+  });
+  const { workflowExecutionInfo: info } =
+    await server.connection.workflowService.describeWorkflowExecution({
+      namespace,
+      execution: { workflowId: runId },
+    });
+  const fields = Object.entries(info?.memo?.fields ?? {});
+  expect(fields.map(([name]) => name)).toContain('holdfastStart');
+  const encodings = fields.map(([, { metadata }]) =>
+    Buffer.from(metadata?.['encoding'] ?? []).toString(),
+  );
+  expect(new Set(encodings)).toEqual(new Set(['binary/encrypted']));
+  await client.run(runId).outcome();
+});
+
 test('interceptors, sinks and the tuner are in use', () => {
   expect(seen).toContain('activity callModel');
   expect(seen).toContain('workflow agentRun');
@@ -267,9 +289,9 @@ test('commands read with the file that HOLDFAST_DATA_CONVERTER names, which find
   const converter = path.join(folder, 'converter.cjs');
   await writeFile(
     converter,
-    `const { encryptedBy } = require(${JSON.stringify(path.resolve('dist/examples/encrypted-payloads.js'))});
+    `const { createEncryption } = require(${JSON.stringify(path.resolve('dist/index.js'))});
 exports.dataConverter = {
-  ...encryptedBy(process.env.PAYLOAD_KEY),
+  ...createEncryption({ keyId: 'one', keys: { one: process.env.PAYLOAD_KEY } }).dataConverter,
   payloadConverterPath: ${JSON.stringify(path.resolve('test/workers/fixtures/tagging-converter.cjs'))},
 };`,
   );
@@ -283,7 +305,9 @@ exports.dataConverter = {
 
   const without = await holdfast(['show', runId], {});
   expect(without.code).toBe(2);
-  expect(without.out).toContain('(for commands: HOLDFAST_DATA_CONVERTER)');
+  expect(without.out).toContain(
+    '(for commands: HOLDFAST_ENCRYPTION_KEYS or HOLDFAST_DATA_CONVERTER)',
+  );
   const wrong = await holdfast(['show', runId], { ...variables, PAYLOAD_KEY: 'b2'.repeat(32) });
   expect(wrong.code).toBe(2);
   expect(wrong.out).toContain(`The history of "${runId}" cannot be read here`);

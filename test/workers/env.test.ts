@@ -1,4 +1,9 @@
 /** The environment: defaults, names, and errors that name variable, value and remedy without showing secrets. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { withoutSecrets } from '../../activities/untrusted/known-secrets';
+import { serverOptionsFrom } from '../../workers/connection';
 import { readEnvironment } from '../../workers/env';
 
 const directory = '/srv/app';
@@ -168,5 +173,76 @@ describe('readEnvironment', () => {
     });
     expect(fault.match(/^ {2}- /gm)).toHaveLength(3);
     expect(fault).toContain('TEMPORAL_TLS_CLIENT_KEY_PATH is not: set both');
+  });
+});
+
+describe("Temporal's environment configuration", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-profile-'));
+  const file = path.join(folder, 'temporal.toml');
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+  writeFileSync(
+    file,
+    `[profile.prod]
+address = "prod.example.com:7233"
+namespace = "agents"
+api_key = "key-of-the-profile"
+[profile.prod.grpc_meta]
+Tenant = "acme"
+[profile.empty]
+namespace = "x"
+`,
+  );
+  const misspelled = path.join(folder, 'misspelled.toml');
+  writeFileSync(misspelled, '[profile.prod]\nadress = "x:1"');
+  const serverOf = (variables: Record<string, string>) =>
+    serverOptionsFrom(readEnvironment(variables, folder).temporal);
+
+  it('is a profile of a file, which variables override', async () => {
+    const profile = { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: 'prod' };
+    expect(await serverOf(profile)).toEqual({
+      address: 'prod.example.com:7233',
+      namespace: 'agents',
+      apiKey: 'key-of-the-profile',
+      tls: true,
+      metadata: { tenant: 'acme' },
+    });
+    const overridden = { ...profile, TEMPORAL_NAMESPACE: 'other', TEMPORAL_TLS: 'false' };
+    expect(await serverOf(overridden)).toMatchObject({ namespace: 'other', tls: false });
+    expect(withoutSecrets('key-of-the-profile')).not.toContain('key-of');
+  });
+
+  it('takes certificates and headers from variables without a file', async () => {
+    const server = await serverOf({
+      HOME: folder,
+      TEMPORAL_ADDRESS: 'a:1',
+      TEMPORAL_TLS_SERVER_CA_CERT_DATA: 'pem',
+      TEMPORAL_GRPC_META_X_TEAM: 'agents',
+    });
+    expect(server).toMatchObject({ address: 'a:1', metadata: { 'x-team': 'agents' } });
+    expect((server.tls as { serverRootCACertificate: Buffer }).serverRootCACertificate).toEqual(
+      new TextEncoder().encode('pem'),
+    );
+  });
+
+  it('has no say without one of its variables', () => {
+    const { temporal } = readEnvironment({ HOME: folder, TEMPORAL_ADDRESS: 'a:1' }, folder);
+    expect(temporal).not.toHaveProperty('configuration');
+  });
+
+  it.each([
+    ['a profile that is not there', { TEMPORAL_PROFILE: 'stage' }, /Profile 'stage' not found/],
+    ['a profile without an address', { TEMPORAL_PROFILE: 'empty' }, /it names no address/],
+    ['an unknown key', { TEMPORAL_CONFIG_FILE: misspelled }, /unrecognized in .*: adress/],
+    [
+      'a certificate that is not there',
+      { TEMPORAL_PROFILE: 'prod', TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/no/ca' },
+      /ENOENT/,
+    ],
+  ])('refuses %s, with the remedy', async (_, variables, reason) => {
+    const refused = serverOf({ TEMPORAL_CONFIG_FILE: file, ...variables });
+    await expect(refused).rejects.toThrow(reason);
+    await expect(refused).rejects.toThrow(/Correct TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE/);
   });
 });

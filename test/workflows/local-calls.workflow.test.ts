@@ -142,7 +142,7 @@ test('an iteration has seven events, and garbage collection finds what only a ma
   const marker = events.find((event) => event.markerRecordedEventAttributes != null);
   const [payload] = marker?.markerRecordedEventAttributes?.details?.['result']?.payloads ?? [];
   const { result } = JSON.parse(Buffer.from(payload?.data ?? []).toString()) as { result: string };
-  const { hashes } = await retainedReferences(world.server.client);
+  const { hashes } = (await retainedReferences(world.server.client)).others;
   expect(hashes).toContain(result);
 });
 

@@ -366,6 +366,28 @@ const keeping: readonly CommandSpec[] = [
     ],
     action: async () => (await import('./commands/gc.ts')).gc,
   },
+  {
+    name: 'erase',
+    about: 'remove the ended runs of a tenant or a thread, with what only they have in the store',
+    options: [
+      option('--tenant <name>', 'every run of this tenant, and what its runs have learned'),
+      option('--thread <id>', 'the runs <id>:1, <id>:2 and so on, with their subagents'),
+      option('--dry-run', 'only print what would be removed'),
+    ],
+    action: async () => (await import('./commands/erase.ts')).erase,
+  },
+  {
+    name: 'codec-server',
+    about: "decrypt payloads for Temporal's Web UI and command line, until it is ended",
+    options: [
+      option('--port <port>', 'port; 0 takes a free one')
+        .argParser(wholeNumber(0, 65_535))
+        .default(8_234),
+      option('--host <address>', 'address to listen on').default('127.0.0.1'),
+      option('--origin <origin...>', 'web pages that may ask, such as http://localhost:8233'),
+    ],
+    action: async () => (await import('./commands/codec-server.ts')).codecServer,
+  },
 ];
 
 /** The commands in the groups that help shows. */

@@ -12,6 +12,7 @@ import { SetupError } from '../setup-error';
 import { createWorker } from '../worker';
 import { connectWorker } from '../worker-connection';
 import type { CreateWorkerOptions } from '../worker-options';
+import type { Surroundings } from './command-context';
 import { openEnvironmentStore } from './environment-store';
 import type { WorkerOffer } from './local-agents';
 import type { ReachedServer } from './reach-temporal';
@@ -48,6 +49,7 @@ export async function createLocalWorker(
   environment: Environment,
   offer: WorkerOffer,
   reach: () => Promise<ReachedServer>,
+  variables: Surroundings['variables'],
   options: Pick<
     CreateWorkerOptions,
     'taskQueue' | 'shutdownGraceMs' | 'workerDeploymentOptions'
@@ -61,7 +63,7 @@ export async function createLocalWorker(
   protectPath(stateDirectory);
   protectPath(cacheDirectory);
   const telemetry = await telemetryOf(environment);
-  const store = await openEnvironmentStore(environment);
+  const store = await openEnvironmentStore(environment, variables);
   try {
     const activities = createActivities({
       store,

@@ -14,6 +14,7 @@ import { reasonOf, SetupError } from '../setup-error';
 import type { TemporalServer } from '../temporal-server/open-temporal';
 import { openTemporal } from '../temporal-server/open-temporal';
 import type { Surroundings } from './command-context';
+import type { Encoding } from './data-converter-file';
 
 /** A server, with the data converter of its clients and workers. */
 export interface ReachedServer extends TemporalServer {
@@ -34,12 +35,19 @@ export async function reachTemporal(
   options: { readonly onSpawn?: () => void } = {},
 ): Promise<ReachedServer> {
   const server = await open(environment, options);
-  if (environment.dataConverterFile === undefined) return server;
-  const { loadDataConverter } = await import('./data-converter-file.ts');
-  return {
-    ...server,
-    ...defined({ dataConverter: await loadDataConverter(environment, variables) }),
-  };
+  const { dataConverter } = await environmentEncoding(environment, variables);
+  return { ...server, ...defined({ dataConverter }) };
+}
+
+/** How the environment encodes payloads and encrypts the store. Loads nothing where it does neither. */
+export async function environmentEncoding(
+  environment: Environment,
+  variables: Surroundings['variables'],
+): Promise<Encoding> {
+  const { dataConverterFile, encryptionKeys } = environment;
+  if (dataConverterFile === undefined && encryptionKeys === undefined) return {};
+  const { loadEncoding } = await import('./data-converter-file.ts');
+  return loadEncoding(environment, variables);
 }
 
 async function open(

@@ -22,7 +22,7 @@ export interface TemporalServer extends ServerOptions {
  * `stateFile` of an embedded server is `temporal.db` in the state folder by default. With `untilExitOf` it ends when the
  * process with that pid has ended; without, it keeps running for later commands.
  *
- * Contract: with TEMPORAL_ADDRESS nothing is ever started or downloaded.
+ * Contract: with TEMPORAL_ADDRESS or TEMPORAL_PROFILE nothing is ever started or downloaded.
  * Errors: `SetupError`: the named server does not answer; or no program for the embedded one, with all that was tried.
  */
 export async function openTemporal(
@@ -36,11 +36,11 @@ export async function openTemporal(
 ): Promise<TemporalServer> {
   if (typeof (environment as Partial<Environment> | undefined)?.temporal !== 'object')
     throw new SetupError('openTemporal takes an environment: openTemporal(readEnvironment()).');
-  const { namespace, address } = environment.temporal;
-  if (address !== undefined) {
-    const server = await serverOptionsFrom(environment.temporal, address);
+  const { namespace, address, configuration } = environment.temporal;
+  if (address !== undefined || configuration !== undefined) {
+    const server = await serverOptionsFrom(environment.temporal);
     await requireServing(server);
-    return { ...server, namespace };
+    return server;
   }
   const embedded = await startEmbeddedServer({
     environment,

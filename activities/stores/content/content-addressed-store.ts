@@ -4,6 +4,7 @@ import type { MediaPart } from '../../../workflows/core/attachments';
 import type { Attachment } from '../../../workflows/core/message';
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
 import { runKeyOf } from '../../../workflows/core/tools/lineage';
+import type { Encryption } from '../../encryption/encryption-shape';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { LiveTexts } from '../live-texts';
 import { putMedia } from '../../media/check-media';
@@ -39,6 +40,7 @@ import {
   initialHealth,
   withoutProbeOf,
 } from './health-record';
+import { erase, type EraseOptions, type EraseResult } from './erase';
 import type { SweepOptions, SweepResult } from './sweep';
 import { byStart, parseIntent, toolRecord } from './tool-records';
 import { sweep } from './sweep';
@@ -63,7 +65,11 @@ export class ContentAddressedStore implements Store {
   readonly #recent = new RecentBlobs();
   readonly #limits: StoreLimits;
 
-  constructor(database: SqlDatabase, limits: StoreLimits) {
+  constructor(
+    database: SqlDatabase,
+    limits: StoreLimits,
+    readonly encryption?: Encryption,
+  ) {
     this.patterns = new PatternStore(database);
     this.liveTexts = new LiveTexts(database);
     this.#database = database;
@@ -223,16 +229,22 @@ export class ContentAddressedStore implements Store {
 
   async sweep(options: SweepOptions): Promise<SweepResult> {
     if (!options.dryRun) await this.liveTexts.prune();
-    const read = async (hash: ContentHash): Promise<string> => {
-      try {
-        return (await this.getBlob(hash)).toString('utf8');
-      } catch (thrown) {
-        // A damaged blob names nothing; the sweep continues.
-        if (thrown instanceof InfraException && thrown.failure.code === 'store_corrupt') return '';
-        throw thrown;
-      }
-    };
-    return sweep(new GarbageRows(this.#database), read, options);
+    return sweep(new GarbageRows(this.#database), (hash) => this.#textOf(hash), options);
+  }
+
+  async erase(options: EraseOptions): Promise<EraseResult> {
+    if (!options.dryRun) await this.liveTexts.prune();
+    return erase(new GarbageRows(this.#database), (hash) => this.#textOf(hash), options);
+  }
+
+  async #textOf(hash: ContentHash): Promise<string> {
+    try {
+      return (await this.getBlob(hash)).toString('utf8');
+    } catch (thrown) {
+      // A damaged blob names nothing; the sweep continues.
+      if (thrown instanceof InfraException && thrown.failure.code === 'store_corrupt') return '';
+      throw thrown;
+    }
   }
 
   now(): Promise<number> {

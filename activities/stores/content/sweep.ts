@@ -32,6 +32,8 @@ export interface SweepResult {
   readonly blobs: SweptKind;
   readonly chunks: SweptKind;
   readonly toolRecords: SweptKind;
+  /** Rows of routes' health and of knowledge of tools that nobody has used for a month; none in a dry run. */
+  readonly others: number;
 }
 
 /** Rows that are read, or deleted in one transaction (ADR 0025). */
@@ -39,15 +41,27 @@ const pageRows = 500;
 /** Blobs of up to so many bytes are searched for hashes; results and definitions are far smaller (ADR 0025). */
 const searchedBlobBytes = 256 * 1024;
 
+/** Milliseconds for which a row that nothing names is kept unused: 30 days. */
+const unusedMs = 30 * 86_400_000;
+
 type Rows = ReadonlyMap<ContentHash, AgedRow>;
 
-async function all(rows: GarbageRows, table: SweptTable | 'nodes'): Promise<Rows> {
-  const found = new Map<ContentHash, AgedRow>();
+/** The rows of a table, page by page: a page is gone from memory when the next one comes. */
+async function* pagesOf(
+  rows: GarbageRows,
+  table: SweptTable | 'nodes',
+): AsyncGenerator<readonly AgedRow[]> {
   for (let after: string | undefined = ''; after !== undefined;) {
     const page: readonly AgedRow[] = await rows.page(table, after, pageRows);
-    for (const row of page) found.set(row.hash, row);
+    yield page;
     after = page.length < pageRows ? undefined : page.at(-1)?.hash;
   }
+}
+
+/** Nodes or blobs, whose texts are a name or a list of names. */
+export async function allRows(rows: GarbageRows, table: 'nodes' | 'blobs'): Promise<Rows> {
+  const found = new Map<ContentHash, AgedRow>();
+  for await (const page of pagesOf(rows, table)) for (const row of page) found.set(row.hash, row);
   return found;
 }
 
@@ -57,21 +71,21 @@ function* inPages<Item>(items: readonly Item[]): Generator<readonly Item[]> {
 }
 
 /** Keys of a tool record's runs: its own, those that lead to it, and that of its source, from their idempotency keys. */
-function runKeysOf(record: string): readonly string[] {
+export function runKeysOf(record: string): readonly string[] {
   return valuesIn(record, 'key|source').map(runKeyOf);
 }
 
-interface Contents {
+/** Nodes and blobs of a store, by name. */
+export interface Contents {
   readonly nodes: Rows;
   readonly blobs: Rows;
-  readonly tools: Rows;
 }
 
 /** Reads a blob as text; empty if it is damaged. */
 export type ReadBlob = (hash: ContentHash) => Promise<string>;
 
 /** Finds what is reached. */
-class Marking {
+export class Marking {
   readonly reached = new Set<ContentHash>();
   #open: string[] = [];
 
@@ -110,7 +124,7 @@ class Marking {
 }
 
 /** Hashes of nodes in an order in which each comes before its parent. */
-function childrenFirst(nodes: readonly AgedRow[]): readonly ContentHash[] {
+export function childrenFirst(nodes: readonly AgedRow[]): readonly ContentHash[] {
   const parents = new Map(nodes.map(({ hash, text: parent }) => [hash, parent ?? '']));
   const children = new Map<ContentHash, number>();
   for (const parent of parents.values()) children.set(parent, (children.get(parent) ?? 0) + 1);
@@ -126,12 +140,42 @@ function childrenFirst(nodes: readonly AgedRow[]): readonly ContentHash[] {
   return order;
 }
 
-function tally(rows: Rows, removed: readonly ContentHash[]): SweptKind {
+/** Counts a table's rows, given those that were removed. */
+export function tally(rows: Rows, removed: readonly ContentHash[]): SweptKind {
   return {
     removed: removed.length,
     removedBytes: removed.reduce((bytes, hash) => bytes + (rows.get(hash)?.bytes ?? 0), 0),
     kept: rows.size - removed.length,
   };
+}
+
+/** Removes the rows of a table that `isLost`, page by page; `kept` is given each page of the others. */
+export async function sweepPages(
+  rows: GarbageRows,
+  table: 'tool_executions' | 'chunks',
+  beforeMs: number,
+  {
+    dryRun,
+    isLost,
+    kept,
+  }: {
+    readonly dryRun: boolean;
+    readonly isLost: (row: AgedRow) => boolean;
+    readonly kept?: (rows: readonly AgedRow[]) => void;
+  },
+): Promise<SweptKind> {
+  const tallied = { removed: 0, removedBytes: 0, kept: 0 };
+  for await (const page of pagesOf(rows, table)) {
+    const lost = page.filter((row) => row.touchedMs < beforeMs && isLost(row));
+    const hashes = lost.map(({ hash }) => hash);
+    const gone = new Set(dryRun ? hashes : await rows.deleteRows(table, hashes, beforeMs));
+    for (const { hash, bytes } of page) {
+      if (gone.has(hash)) tallied.removedBytes += bytes;
+      tallied[gone.has(hash) ? 'removed' : 'kept'] += 1;
+    }
+    kept?.(page.filter(({ hash }) => !gone.has(hash)));
+  }
+  return tallied;
 }
 
 /**
@@ -149,30 +193,25 @@ export async function sweep(
   const { dryRun, nowMs, graceMs, roots, runKeys } = options;
   const beforeMs = nowMs - graceMs;
   const contents: Contents = {
-    nodes: await all(rows, 'nodes'),
-    blobs: await all(rows, 'blobs'),
-    tools: await all(rows, 'tool_executions'),
+    nodes: await allRows(rows, 'nodes'),
+    blobs: await allRows(rows, 'blobs'),
   };
   const isYoung = ({ touchedMs }: AgedRow): boolean => touchedMs >= beforeMs;
-  const keptTools = [...contents.tools.values()].filter(
-    (row) => isYoung(row) || runKeysOf(row.text ?? '').some((key) => runKeys.has(key)),
-  );
   const marking = new Marking(rows, contents, readBlob);
   marking.add(roots);
-  marking.add(keptTools.flatMap(({ text }) => hashesIn(text ?? '')));
+  const toolRecords = await sweepPages(rows, 'tool_executions', beforeMs, {
+    dryRun,
+    isLost: ({ text = '' }) => !runKeysOf(text).some((key) => runKeys.has(key)),
+    kept: (page) => {
+      marking.add(page.flatMap(({ text = '' }) => hashesIn(text)));
+    },
+  });
   for (const table of [contents.nodes, contents.blobs])
     marking.add([...table.values()].filter(isYoung).map(({ hash }) => hash));
   await marking.run();
 
   const lost = (table: Rows): readonly AgedRow[] =>
     [...table.values()].filter(({ hash }) => !marking.reached.has(hash));
-  const remove = (table: SweptTable, lostRows: readonly AgedRow[]): Promise<ContentHash[]> =>
-    inBatches(
-      lostRows.map(({ hash }) => hash),
-      dryRun,
-      (page) => rows.deleteRows(table, page, beforeMs),
-    );
-
   const nodes = await inBatches(childrenFirst(lost(contents.nodes)), dryRun, (page) =>
     rows.deleteNodes(page, beforeMs),
   );
@@ -180,33 +219,36 @@ export async function sweep(
   const gone = new Set(nodes);
   marking.add(lost(contents.nodes).flatMap(({ hash }) => (gone.has(hash) ? [] : [hash])));
   await marking.run();
-  const blobs = await remove('blobs', lost(contents.blobs));
-  const kept = new Set(keptTools);
-  const lostTools = [...contents.tools.values()].filter((row) => !kept.has(row));
-  const tools = await remove('tool_executions', lostTools);
+  const lostBlobs = lost(contents.blobs).map(({ hash }) => hash);
+  const blobs = await inBatches(lostBlobs, dryRun, (page) =>
+    rows.deleteRows('blobs', page, beforeMs),
+  );
   const used = await usedChunks(rows, new Set(blobs));
-  const chunks = await all(rows, 'chunks');
-  const lostChunks = [...chunks.values()].filter((row) => !used.has(row.hash) && !isYoung(row));
+  const isLost = ({ hash }: AgedRow): boolean => !used.has(hash);
   return {
     nodes: tally(contents.nodes, nodes),
     blobs: tally(contents.blobs, blobs),
-    chunks: tally(chunks, await remove('chunks', lostChunks)),
-    toolRecords: tally(contents.tools, tools),
+    chunks: await sweepPages(rows, 'chunks', beforeMs, { dryRun, isLost }),
+    toolRecords,
+    others: dryRun ? 0 : await rows.deleteUnused(nowMs - unusedMs),
   };
 }
 
 /** The chunks of the blobs that stay, which are read again: a blob that was added since names its chunks. */
-async function usedChunks(
+export async function usedChunks(
   rows: GarbageRows,
   removedBlobs: ReadonlySet<ContentHash>,
 ): Promise<ReadonlySet<ContentHash>> {
   const used = new Set<ContentHash>();
-  for (const { hash, text: manifest = '' } of (await all(rows, 'blobs')).values())
-    if (!removedBlobs.has(hash)) for (const chunk of manifest.split('\n').slice(1)) used.add(chunk);
+  for await (const page of pagesOf(rows, 'blobs'))
+    for (const { hash, text: manifest = '' } of page)
+      if (!removedBlobs.has(hash))
+        for (const chunk of manifest.split('\n').slice(1)) used.add(chunk);
   return used;
 }
 
-async function inBatches(
+/** The rows that `remove` removed of these, in pages; all in a dry run. */
+export async function inBatches(
   hashes: readonly ContentHash[],
   dryRun: boolean,
   remove: (page: readonly ContentHash[]) => Promise<readonly ContentHash[]>,

@@ -11,7 +11,8 @@ import { sanitizeObservation } from './sanitize-observation';
 const keptObservations = 2_000;
 
 const insertObservationSql = `
-  INSERT INTO @observations (key_hash, tenant, at_ms, record, record_sum) VALUES (?, ?, ?, ?, ?)
+  INSERT INTO @observations (key_hash, tenant, at_ms, record, record_sum)
+  VALUES (?name, ?, ?, ?sealed, ?name)
   ON CONFLICT (key_hash) DO NOTHING`;
 
 const pruneSql = `
@@ -26,17 +27,22 @@ const selectObservationsSql = `
 
 const selectPatternsSql = `
   SELECT {record}, {record_sum} FROM @patterns
-  WHERE (CAST(? AS text) IS NULL OR tenant = ?) AND (CAST(? AS text) IS NULL OR cluster = ?)
+  WHERE (CAST(? AS text) IS NULL OR tenant = ?) AND (CAST(?name AS text) IS NULL OR cluster = ?name)
   ORDER BY id`;
 
 /** Adds an empty row, which is no pattern, if there is none, and locks the row until the transaction ends. */
 const lockPatternSql = `
-  INSERT INTO @patterns (id, tenant, cluster, record, record_sum) VALUES (?, '', '', '', '')
+  INSERT INTO @patterns (id, tenant, cluster, record, record_sum) VALUES (?name, '', '', '', '')
   ON CONFLICT (id) DO UPDATE SET id = excluded.id
   RETURNING {record}, {record_sum}`;
 
 const savePatternSql = `
-  UPDATE @patterns SET tenant = ?, cluster = ?, record = ?, record_sum = ? WHERE id = ?`;
+  UPDATE @patterns SET tenant = ?, cluster = ?name, record = ?sealed, record_sum = ?name
+  WHERE id = ?name`;
+
+const touchKnowledgeSql = `
+  UPDATE @tool_knowledge SET touched_ms = $now
+  WHERE digest = ?name AND touched_ms < $now - 86400000`;
 
 /** The kind of error that a pattern is for. */
 type ErrorKind = Pick<Pattern, 'tool' | 'errorFingerprint'>;
@@ -94,7 +100,7 @@ export class PatternStore {
   }
 
   async pattern(id: string): Promise<Pattern | undefined> {
-    const sql = 'SELECT {record}, {record_sum} FROM @patterns WHERE id = ?';
+    const sql = 'SELECT {record}, {record_sum} FROM @patterns WHERE id = ?name';
     const [row] = await this.select(sql, [id]);
     return row && valueIn(recordRowOf(row), isPattern);
   }
@@ -116,21 +122,38 @@ export class PatternStore {
         const values = [changed.tenant, clusterHash(changed), record, recordSum, id];
         await query(savePatternSql, values);
       }
-      await query(`DELETE FROM @patterns WHERE id = ? AND record = ''`, [id]);
+      await query(`DELETE FROM @patterns WHERE id = ?name AND record = ''`, [id]);
       return changed ?? known;
     });
   }
 
+  /** Removes a tenant's observations and patterns; returns how many there were. */
+  async erase(tenant: string, dryRun: boolean): Promise<number> {
+    let count = 0;
+    for (const table of ['observations', 'patterns']) {
+      const sql = dryRun
+        ? `SELECT {tenant} FROM @${table} WHERE tenant = ?`
+        : `DELETE FROM @${table} WHERE tenant = ? RETURNING {tenant}`;
+      const [rows = []] = await this.database.write([[sql, [tenant]]]);
+      count += rows.length;
+    }
+    return count;
+  }
+
   /** Knowledge of a set of tools, by the digest of their definitions. */
   async knowledge(digest: string): Promise<string | undefined> {
-    const sql = 'SELECT {record}, {record_sum} FROM @tool_knowledge WHERE digest = ?';
+    const sql = 'SELECT {record}, {record_sum} FROM @tool_knowledge WHERE digest = ?name';
     const [row] = (await this.select(sql, [digest])).map(recordRowOf);
-    return row && contentHash(row.record) === row.recordSum ? row.record : undefined;
+    if (row === undefined) return undefined;
+    // Once a day, so that what is in use is not swept.
+    await this.database.write([[touchKnowledgeSql, [digest]]]);
+    return contentHash(row.record) === row.recordSum ? row.record : undefined;
   }
 
   /** Keeps it; the first one stays. */
   async keepKnowledge(digest: string, json: string): Promise<void> {
-    const sql = `INSERT INTO @tool_knowledge (digest, record, record_sum) VALUES (?, ?, ?)
+    const sql = `INSERT INTO @tool_knowledge (digest, record, record_sum, touched_ms)
+                 VALUES (?name, ?sealed, ?name, $now)
                  ON CONFLICT (digest) DO NOTHING`;
     await this.database.write([[sql, [digest, json, contentHash(json)]]]);
   }

@@ -95,26 +95,26 @@ interface Written {
 export const freshMs = 20_000;
 
 const touchParentSql = `
-  UPDATE @nodes SET touched_ms = $now WHERE hash = ? AND touched_ms < $now - ${freshMs}`;
+  UPDATE @nodes SET touched_ms = $now WHERE hash = ?name AND touched_ms < $now - ${freshMs}`;
 
-/** Makes the row young if it is there; writes nothing without the parent, or if the row was changed. */
+/** Makes the row young if it is there; writes nothing without the parent, or if the row was changed, or encrypted at another time. */
 const insertNodeSql = `
   INSERT INTO @nodes AS known (hash, parent, messages)
-  SELECT CAST(? AS text), CAST(? AS text), CAST(? AS text)
-  WHERE CAST(? AS text) IS NULL OR EXISTS (SELECT 1 FROM @nodes WHERE hash = ?)
+  SELECT CAST(?name AS text), CAST(?name AS text), CAST(?sealed AS text)
+  WHERE CAST(?name AS text) IS NULL OR EXISTS (SELECT 1 FROM @nodes WHERE hash = ?name)
   ON CONFLICT (hash) DO UPDATE SET touched_ms = excluded.touched_ms
   WHERE known.messages = excluded.messages
     AND coalesce(known.parent, '') = coalesce(excluded.parent, '')
   RETURNING {hash}`;
 
 const touchNodeSql = `
-  UPDATE @nodes SET touched_ms = $now WHERE hash = ?
+  UPDATE @nodes SET touched_ms = $now WHERE hash = ?name
   RETURNING {hash}, {parent}, {messages}`;
 
 /** UNION, not UNION ALL, so that a manipulated chain that forms a ring ends, and then fails its hashes. */
 const chainSql = `
   WITH RECURSIVE chain(hash, parent) AS (
-    SELECT hash, parent FROM @nodes WHERE hash = ?
+    SELECT hash, parent FROM @nodes WHERE hash = ?name
     UNION
     SELECT nodes.hash, nodes.parent FROM @nodes AS nodes JOIN chain ON nodes.hash = chain.parent
   ), newest(hash) AS (SELECT hash FROM chain LIMIT ?)
@@ -130,7 +130,7 @@ const toolColumns = '{phase}, {intent}, {intent_sum}, {outcome}, {outcome_sum}';
 const ownToolSql = `
   INSERT INTO @tool_executions AS known
     (key_hash, owner, scheduled_ms, phase, intent, intent_sum, action)
-  VALUES (?, ?, ?, ?, ?, ?, ?)
+  VALUES (?name, ?, ?, ?, ?sealed, ?name, ?name)
   ON CONFLICT (key_hash) DO UPDATE
   SET owner = excluded.owner, scheduled_ms = excluded.scheduled_ms,
     phase = CASE
@@ -143,35 +143,36 @@ const ownToolSql = `
 const addToolSql = `
   INSERT INTO @tool_executions
     (key_hash, owner, scheduled_ms, phase, intent, intent_sum, action, source)
-  VALUES (?, ?, ?, 'begun', ?, ?, ?, ?)
+  VALUES (?name, ?, ?, 'begun', ?sealed, ?name, ?name, ?name)
   ON CONFLICT DO NOTHING`;
 
 const takeToolSql = `
   UPDATE @tool_executions SET owner = ?, scheduled_ms = ?
-  WHERE key_hash = ? AND outcome IS NULL AND scheduled_ms <= ?
+  WHERE key_hash = ?name AND outcome IS NULL AND scheduled_ms <= ?
   RETURNING ${toolColumns}`;
 
 const moveToolSql = `
   UPDATE @tool_executions SET phase = ?
-  WHERE key_hash = ? AND owner = ? AND outcome IS NULL
+  WHERE key_hash = ?name AND owner = ? AND outcome IS NULL
   RETURNING {key_hash}`;
 
-const selectToolSql = `SELECT ${toolColumns} FROM @tool_executions WHERE key_hash = ?`;
+const selectToolSql = `SELECT ${toolColumns} FROM @tool_executions WHERE key_hash = ?name`;
 
-const toolsOfActionSql = `SELECT ${toolColumns} FROM @tool_executions WHERE action = ?`;
+const toolsOfActionSql = `SELECT ${toolColumns} FROM @tool_executions WHERE action = ?name`;
 
 const finishToolSql = `
-  UPDATE @tool_executions SET outcome = ?, outcome_sum = ?
-  WHERE key_hash = ? AND outcome IS NULL
+  UPDATE @tool_executions SET outcome = ?sealed, outcome_sum = ?name
+  WHERE key_hash = ?name AND outcome IS NULL
   RETURNING {key_hash AS hash}`;
 
 /** Adds an empty row, which is no record, if there is none, and locks the row until the transaction ends. */
 const lockHealthSql = `
-  INSERT INTO @route_health (route_hash, record, record_sum) VALUES (?, '', '')
+  INSERT INTO @route_health (route_hash, record, record_sum) VALUES (?name, '', '')
   ON CONFLICT (route_hash) DO UPDATE SET route_hash = excluded.route_hash
   RETURNING {record}, {record_sum}`;
 
-const saveHealthSql = 'UPDATE @route_health SET record = ?, record_sum = ? WHERE route_hash = ?';
+const saveHealthSql =
+  'UPDATE @route_health SET record = ?sealed, record_sum = ?name, touched_ms = $now WHERE route_hash = ?name';
 
 /**
  * The store's rows in one database.
@@ -192,8 +193,8 @@ export class ContentRows {
     ]);
     const written = new Set(rows.flat().map(({ hash }) => textOf(hash)));
     const insertions: NodeInsertion[] = [];
-    for (const { hash } of nodes)
-      insertions.push(written.has(hash) ? { type: 'written' } : await this.#unwritten(hash));
+    for (const node of nodes)
+      insertions.push(written.has(node.hash) ? { type: 'written' } : await this.#unwritten(node));
     return {
       nodes: insertions,
       isFinished: outcome !== undefined && written.has(outcome.keyHash),
@@ -207,12 +208,12 @@ export class ContentRows {
 
   /** Makes a blob that is there as young as one that is written now; false if it is not there. */
   touchBlob(hash: ContentHash): Promise<boolean> {
-    const sql = 'UPDATE @blobs SET touched_ms = $now WHERE hash = ? RETURNING {hash}';
+    const sql = 'UPDATE @blobs SET touched_ms = $now WHERE hash = ?name RETURNING {hash}';
     return this.#changes(sql, [hash]);
   }
 
   async selectManifest(hash: ContentHash): Promise<string | undefined> {
-    const [row] = await this.#select('SELECT {manifest} FROM @blobs WHERE hash = ?', [hash]);
+    const [row] = await this.#select('SELECT {manifest} FROM @blobs WHERE hash = ?name', [hash]);
     return textOf(row?.['manifest']);
   }
 
@@ -305,8 +306,13 @@ export class ContentRows {
     throw storeMismatch(label, reason, 'Restore the former database, or restart the worker.');
   }
 
-  async #unwritten(hash: Head): Promise<NodeInsertion> {
-    const [[present] = []] = await this.database.write([[touchNodeSql, [hash]]]);
+  /** Writes it once more, as a sweep may have removed its row in between; the row is then locked until it is read. */
+  async #unwritten(node: NodeRow): Promise<NodeInsertion> {
+    const rows = await this.database.write([
+      ...insertNode({ ...node, hasFreshParent: true }, undefined),
+      [touchNodeSql, [node.hash]],
+    ]);
+    const present = rows.at(-1)?.[0];
     return present === undefined
       ? { type: 'parent-missing' }
       : { type: 'present', row: nodeRow(present) };
@@ -342,7 +348,7 @@ function insertAll(
   rows: ReadonlyMap<ContentHash, SqlValue>,
 ): readonly SqlStatement[] {
   if (rows.size === 0) return [];
-  const places = [...rows].map(() => '(?, ?)').join(', ');
+  const places = [...rows].map(() => '(?name, ?sealed)').join(', ');
   const sql = `INSERT INTO @${table} (hash, ${column}) VALUES ${places} ${touchOnConflict}`;
   // In one order, so that two writers of the same rows never wait for each other.
   return [[sql, [...rows].sort(([left], [right]) => (left < right ? -1 : 1)).flat()]];

@@ -1,6 +1,13 @@
 /** The rows of a store as a sweep sees them. */
 import type { ContentHash } from '../../../workflows/core/message';
-import { numberOf, placeholders, textOf, type SqlDatabase, type SqlQuery } from './sql-database';
+import {
+  numberOf,
+  placeholders,
+  textOf,
+  type SqlDatabase,
+  type SqlQuery,
+  type SqlRow,
+} from './sql-database';
 
 /** One row as a sweep sees it. */
 export interface AgedRow {
@@ -15,15 +22,19 @@ export interface AgedRow {
 /** Tables whose rows are needed only by rows that name them. */
 export type SweptTable = 'blobs' | 'chunks' | 'tool_executions';
 
-const toolRecord = `intent || coalesce(outcome, '')`;
-
-/** Of each table: the key, the text that may name other rows, and the column whose size counts. */
-const columns: Readonly<Record<SweptTable | 'nodes', readonly [string, string, string]>> = {
-  nodes: ['hash', 'parent', 'messages'],
-  blobs: ['hash', 'manifest', 'manifest'],
-  chunks: ['hash', `''`, 'bytes'],
-  tool_executions: ['key_hash', toolRecord, toolRecord],
+/** Of each table: the key, the columns that may name other rows, and those whose size counts. */
+const columns: Readonly<Record<SweptTable | 'nodes', readonly [string, string[], string]>> = {
+  nodes: ['hash', ['parent'], 'messages'],
+  blobs: ['hash', ['manifest'], 'manifest'],
+  chunks: ['hash', [], 'bytes'],
+  tool_executions: ['key_hash', ['intent', 'outcome'], `intent || coalesce(outcome, '')`],
 };
+
+/** Tables whose rows are found by what they are about, and made again when they are missing, with their keys. */
+const unnamedTables = [
+  ['route_health', 'route_hash'],
+  ['tool_knowledge', 'digest'],
+] as const;
 
 /**
  * One database during a sweep.
@@ -39,15 +50,16 @@ export class GarbageRows {
     after: string,
     limit: number,
   ): Promise<readonly AgedRow[]> {
-    const [key, text, size] = columns[table];
-    const sql = `SELECT {${key} AS hash}, {${text} AS text}, octet_length(${size}) AS bytes, touched_ms
-                 FROM @${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ?`;
+    const [key, texts, size] = columns[table];
+    const selected = [`${key} AS hash`, ...texts].map((column) => `{${column}}`).join(', ');
+    const sql = `SELECT ${selected}, octet_length(${size}) AS bytes, touched_ms
+                 FROM @${table} WHERE ${key} > ?name ORDER BY ${key} LIMIT ?`;
     const rows = await this.database.read((query) => query(sql, [after, limit]));
     return rows.map((row) => ({
       hash: textOf(row['hash']) ?? '',
       touchedMs: numberOf(row['touched_ms']),
       bytes: numberOf(row['bytes']),
-      text: textOf(row['text']),
+      text: textIn(row, texts),
     }));
   }
 
@@ -86,6 +98,17 @@ export class GarbageRows {
     });
   }
 
+  /** Deletes rows that no other row names, and that were last used before; returns how many. */
+  async deleteUnused(beforeMs: number): Promise<number> {
+    let count = 0;
+    for (const [table, key] of unnamedTables) {
+      const sql = `DELETE FROM @${table} WHERE touched_ms < ? RETURNING {${key} AS hash}`;
+      const [rows = []] = await this.database.write([[sql, [beforeMs]]]);
+      count += rows.length;
+    }
+    return count;
+  }
+
   /** Deletes rows that were last touched before `beforeMs`; returns the deleted ones. */
   async deleteRows(
     table: SweptTable,
@@ -99,6 +122,11 @@ export class GarbageRows {
     const [rows = []] = await this.database.write([[sql, [...hashes, beforeMs]]]);
     return rows.flatMap((row) => textOf(row['hash']) ?? []);
   }
+}
+
+function textIn(row: SqlRow, names: readonly string[]): string | undefined {
+  const texts = names.flatMap((name) => textOf(row[name]) ?? []);
+  return texts.length === 0 ? undefined : texts.join('');
 }
 
 /** Those of the locked nodes, given with their parents, that no node which stays has as its parent. */

@@ -59,8 +59,12 @@ export interface SqlDialect {
   };
 }
 
-/** `@table`, `?`, `{column}` or `{expression AS name}` for text, `[column]` for bytes, `$word` for a word of the dialect. */
-const notation = /@(\w+)|\?|\{(?:([^{}]+) AS )?([\w.]+)\}|\[(\w+)\]|\$(key|blob|now|lock)\b/g;
+/**
+ * `@table`, `?`, `?sealed` for content and `?name` for a hash or a key (which an encrypted store encrypts), `{column}` or
+ * `{expression AS name}` for text, `[column]` for bytes, `$word` for a word of the dialect.
+ */
+const notation =
+  /@(\w+)|\?(?:sealed|name)?|\{(?:([^{}]+) AS )?([\w.]+)\}|\[(\w+)\]|\$(key|blob|now|lock)\b/g;
 
 /** A statement in an engine's own SQL. */
 export function translated(sql: string, dialect: SqlDialect): string {
@@ -78,9 +82,17 @@ export function translated(sql: string, dialect: SqlDialect): string {
   );
 }
 
-/** Placeholders for this many values: `?, ?, ?`. */
+/** What a placeholder's value is: content, a name, or anything else. */
+export type PlaceholderKind = 'sealed' | 'name' | '';
+
+/** The kinds of a statement's placeholders, in their order. */
+export function placeholderKinds(sql: string): readonly PlaceholderKind[] {
+  return [...sql.matchAll(/\?(sealed|name)?/g)].map(([, kind = '']) => kind as PlaceholderKind);
+}
+
+/** Placeholders for this many names: `?name, ?name, ?name`. */
 export function placeholders(count: number): string {
-  return Array.from({ length: count }, () => '?').join(', ');
+  return Array.from({ length: count }, () => '?name').join(', ');
 }
 
 /** A column that was selected as bytes; engines return base64 if they cannot return bytes. */

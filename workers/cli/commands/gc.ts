@@ -39,7 +39,8 @@ export async function collectGarbage(
 ): Promise<SweepResult & { readonly segments: number }> {
   // Before the list is read: what is written from now on is young.
   const nowMs = await store.now();
-  const { hashes, runKeys, storeIds, segments } = await retainedReferences(client.workflow);
+  const { others, segments } = await retainedReferences(client.workflow);
+  const { hashes, runKeys, storeIds } = others;
   if (!storeIds.has(store.id) && options.force !== true)
     throw new SetupError(
       `No run in namespace "${options.namespace}" names the store ${store.id} (${store.label}), so all of it would be removed. Check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and HOLDFAST_STORE; to remove it all the same, give --force.`,
@@ -62,5 +63,6 @@ function textOf(
     line('blobs', result.blobs),
     line('chunks of blobs', result.chunks),
     line('tool records', result.toolRecords),
+    `unused for a month ${dryRun === true ? 'not counted' : `removed ${String(result.others).padStart(7)}`}`,
   ].join('\n');
 }

@@ -7,7 +7,6 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import type { ReplayWorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import type { CommandContext, CommonOptions, Surroundings } from '../command-context';
-import { loadDataConverter } from '../data-converter-file';
 import { printable, printableJson } from '../display/printable';
 import { exitCodes } from '../exit-codes';
 import { defined } from '../../../workflows/core/json';
@@ -16,7 +15,7 @@ import { readEnvironment } from '../../env';
 import { installRuntime } from '../../logging';
 import { reasonOf, SetupError } from '../../setup-error';
 import { bundleExtras, loadWorkflowBundle } from '../../workflow-bundle';
-import { withTemporal } from '../reach-temporal';
+import { environmentEncoding, withTemporal } from '../reach-temporal';
 
 interface ReplayOptions extends CommonOptions {
   readonly runId?: readonly string[];
@@ -36,7 +35,7 @@ export async function replay(
   options: ReplayOptions,
 ): Promise<void> {
   const environment = readEnvironment(variables, directory);
-  const dataConverter = await loadDataConverter(environment, variables);
+  const { dataConverter } = await environmentEncoding(environment, variables);
   installRuntime('silent', { withoutWorkers: true });
   const histories = [
     ...(target === undefined ? [] : await fromFiles(path.resolve(directory, target))),

@@ -160,7 +160,9 @@ async function workHere(
     request = withAgent(start, options, offer);
     const quiet: Environment = { ...environment, logLevel: 'error' };
     const reach = () => temporal?.server ?? reachTemporal(environment, variables);
-    local = await createLocalWorker(quiet, offer, reach, { shutdownGraceMs: interruptGraceMs });
+    local = await createLocalWorker(quiet, offer, reach, variables, {
+      shutdownGraceMs: interruptGraceMs,
+    });
   } catch (thrown) {
     await temporal?.leave();
     throw thrown;

@@ -55,11 +55,11 @@ async function tokensFrom(
 
 /** Store and client, once both answer. */
 async function reach(
-  { connect }: CommandContext,
+  { connect, variables }: CommandContext,
   environment: Environment,
   place: Pick<ConnectOptions, 'taskQueue'>,
 ): Promise<{ readonly store: Store; readonly client: AgentClient }> {
-  const store = await openEnvironmentStore(environment);
+  const store = await openEnvironmentStore(environment, variables);
   try {
     return { store, client: await connect({ store, ...place }) };
   } catch (thrown) {

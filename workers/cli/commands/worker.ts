@@ -40,10 +40,13 @@ export async function worker(
   const offer = await localAgents(environment, { ...options, directory, variables });
   const local = await waitUntilReady(
     () =>
-      createLocalWorker(environment, offer, () => reachTemporal(environment, variables), {
-        taskQueue,
-        ...versionOf(environment),
-      }),
+      createLocalWorker(
+        environment,
+        offer,
+        () => reachTemporal(environment, variables),
+        variables,
+        { taskQueue, ...versionOf(environment) },
+      ),
     options.wait,
     output.note,
   );
