@@ -7,7 +7,6 @@ import { defined } from '../workflows/core/json';
 import type { RunStatusWord } from '../workflows/core/view/status';
 import { check, optionsOf } from './check-input';
 import { ClientError } from './client-error';
-import { decodingFailure, described, readable } from './temporal-failure';
 
 /** One run in a list, as visibility knows it: seconds late at worst. */
 export interface RunSummary {
@@ -96,7 +95,7 @@ export async function listRuns(
   const limit = options.limit ?? defaultListLimit;
   const runs: RunSummary[] = [];
   const found = client.list({ query: listQuery(options), pageSize: Math.min(limit, 1_000) });
-  for await (const info of readable(client, found)) {
+  for await (const info of found) {
     runs.push(summaryOf(info));
     if (runs.length >= limit) break;
   }
@@ -139,10 +138,7 @@ export async function listPage(
   const infos = executions.map((raw) =>
     executionInfoFromRaw(raw, loadedDataConverter, raw, namespace),
   );
-  const decoded = await Promise.all(infos).catch((thrown: unknown) => {
-    throw decodingFailure(namespace, thrown);
-  });
-  const runs = decoded.map(summaryOf);
+  const runs = (await Promise.all(infos)).map(summaryOf);
   if (nextPageToken.length === 0) return { runs };
   return { runs, next: Buffer.from(nextPageToken).toString('base64url') };
 }
@@ -153,7 +149,7 @@ export async function listPage(
  * Errors: of the server; `invalid-input` for a workflow that is not an agent run.
  */
 export async function describeRun(client: WorkflowClient, workflowId: string): Promise<RunSummary> {
-  const info = await described(client, workflowId);
+  const info = await client.getHandle(workflowId).describe();
   if (info.type !== agentRunWorkflow)
     throw new ClientError(
       'invalid-input',

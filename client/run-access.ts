@@ -5,7 +5,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { MediaStore } from '../workflows/core/attachments';
 import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import { ClientError } from './client-error';
-import { asClientError, described, isNotFound } from './temporal-failure';
+import { asClientError, isNotFound } from './temporal-failure';
 
 /** What a client needs of a store: `openStore` opens one. */
 export type ClientStore = LiveTextSource & MediaStore;
@@ -62,9 +62,10 @@ function runEnded(runId: string, status: string, cause?: unknown): ClientError {
 
 /** Cancels a run. Checks its status first, because Temporal silently accepts a cancellation of a run that has ended. */
 export async function cancelRun({ client, runId }: RunAccess): Promise<void> {
-  const { status } = await described(client, runId);
+  const handle = client.getHandle(runId);
+  const { status } = await handle.describe();
   if (status.name !== 'RUNNING') throw runEnded(runId, status.name);
-  await client.getHandle(runId).cancel();
+  await handle.cancel();
 }
 
 function explained({ client, address, runId }: RunAccess, thrown: unknown): unknown {

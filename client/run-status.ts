@@ -8,7 +8,6 @@ import type { RunState } from '../workflows/core/run/state';
 import { ClientError } from './client-error';
 import type { FoldedSegment } from './history/fold';
 import type { RunAccess } from './run-access';
-import { described } from './temporal-failure';
 import { foldToEnd } from './history/read-history';
 import { outcomeOf } from './run-result';
 
@@ -53,7 +52,7 @@ export function momentOf(folded: FoldedSegment): {
 async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | undefined> {
   const { client, runId } = access;
   const handle = client.getHandle(runId);
-  const { status, taskQueue } = await described(client, runId);
+  const { status, taskQueue } = await handle.describe();
   if (status.name !== 'RUNNING' || !(await mayHaveWorker(access, taskQueue))) return undefined;
   try {
     return await client.withDeadline(Date.now() + queryTimeoutMs, () =>

@@ -1,5 +1,4 @@
 /** Turns what Temporal's client throws into a `ClientError` that says what to do. */
-import type { WorkflowClient, WorkflowExecutionDescription } from '@temporalio/client';
 import {
   isGrpcServiceError,
   WorkflowExecutionAlreadyStartedError,
@@ -84,47 +83,6 @@ export function unreadableHistory(runId: string, thrown: unknown): ClientError {
   );
 }
 
-/** What failed where memos are decoded: the server's own words, or that this client cannot read what `of` has. */
-export function decodingFailure(of: string, thrown: unknown): unknown {
-  const isOfServer = isNotFound(thrown) || grpcCodeOf(thrown) !== undefined;
-  if (isOfServer || thrown instanceof NamespaceNotFoundError) return thrown;
-  return unreadableHistory(of, thrown);
-}
-
-/** A list of runs, whose memos are decoded one by one. Errors: as `described`. */
-export async function* readable<Item>(
-  { options: { namespace } }: WorkflowClient,
-  items: AsyncIterable<Item>,
-): AsyncGenerator<Item, void> {
-  try {
-    yield* items;
-  } catch (thrown) {
-    throw decodingFailure(namespace, thrown);
-  }
-}
-
-/**
- * A run as the server knows it, with its memo decoded.
- *
- * Errors: of the server; `converter-mismatch` for a memo that this client cannot read.
- */
-export async function described(
-  client: WorkflowClient,
-  workflowId: string,
-): Promise<WorkflowExecutionDescription> {
-  try {
-    return await client.getHandle(workflowId).describe();
-  } catch (thrown) {
-    throw decodingFailure(workflowId, thrown);
-  }
-}
-
-/** Whether it is what the SDK says of a payload in an encoding that no converter of the client has, or what `createEncryption`'s codec does. */
-function isUnreadable(thrown: unknown): boolean {
-  if (thrown instanceof ValueError) return thrown.message.startsWith('Unknown encoding');
-  return thrown instanceof Error && thrown.name === 'EncryptionKeyError';
-}
-
 /** Reads what was thrown; a `ClientError` and what nobody can explain stay as they are. */
 export function asClientError(thrown: unknown, undertaking: Undertaking): unknown {
   if (thrown instanceof ClientError) return thrown;
@@ -137,7 +95,9 @@ export function asClientError(thrown: unknown, undertaking: Undertaking): unknow
     );
   if (thrown instanceof WorkflowUpdateFailedError)
     return new ClientError('refused', innermost(thrown), { cause: thrown });
-  if (isUnreadable(thrown)) return unreadableHistory(runId ?? namespace, thrown);
+  // What the SDK says of a payload in an encoding that no converter of the client has.
+  if (thrown instanceof ValueError && thrown.message.startsWith('Unknown encoding'))
+    return unreadableHistory(runId ?? namespace, thrown);
   const isNamespace = thrown instanceof NamespaceNotFoundError;
   if (isNamespace || isNotFound(thrown))
     return isNamespace || runId === undefined

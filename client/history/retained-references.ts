@@ -5,7 +5,7 @@ import { decode } from '@temporalio/common/lib/internal-non-workflow';
 import { agentRunWorkflow, type AgentRunInput } from '../../workflows/contract';
 import { hashesIn, valuesIn } from '../../workflows/core/context/content-references';
 import { defaultTenant } from '../../workflows/core/limits';
-import { isNotFound, readable, unreadableHistory } from '../temporal-failure';
+import { isNotFound, unreadableHistory } from '../temporal-failure';
 import { historyPages } from './pages';
 
 /** References of all retained runs. */
@@ -134,8 +134,7 @@ export async function retainedReferences(
   const parted: Parted = { apart: { ...nothing(), executions: [] }, others: nothing() };
   const open = new Set<Promise<void>>();
   let segments = 0;
-  const listed = client.list({ query: `WorkflowType = '${agentRunWorkflow}'` });
-  for await (const run of readable(client, listed)) {
+  for await (const run of client.list({ query: `WorkflowType = '${agentRunWorkflow}'` })) {
     const { workflowId, runId, memo, status } = run;
     segments += 1;
     const execution = { workflowId, runId, isRunning: status.name === 'RUNNING' };

@@ -5,7 +5,6 @@ import type { JsonValue } from '../../workflows/core/json';
 import { defaultTenant } from '../../workflows/core/limits';
 import { argumentsText } from '../../workflows/core/people/signed-decision';
 import { ClientError } from '../client-error';
-import { described } from '../temporal-failure';
 
 /** Name of the digest in a run's memo. */
 const memoName = 'holdfastStart';
@@ -40,7 +39,7 @@ export async function checkSameStart(
   key: string,
   { runId, memo }: StartIdentity,
 ): Promise<void> {
-  const known = await described(client, runId);
+  const known = await client.getHandle(runId).describe();
   if (known.memo?.[memoName] === memo[memoName]) return;
   throw new ClientError(
     'key-reused',

@@ -5,7 +5,6 @@ import { check, threadIdSchema } from '../check-input';
 import { ClientError } from '../client-error';
 import type { RunAccess } from '../run-access';
 import { attempt, attemptEach } from '../run-access';
-import { described, readable } from '../temporal-failure';
 import type { RunHandle } from '../run-handle';
 import type { StartOptions } from './start-run';
 import { checkStart, startOptionsOf } from './start-run';
@@ -118,7 +117,7 @@ export class Thread {
     const runId = this.runId(number);
     const access = this.client.accessTo(runId);
     try {
-      const { status } = await attempt(access, () => described(access.client, runId));
+      const { status } = await attempt(access, () => access.client.getHandle(runId).describe());
       return status.name;
     } catch (thrown) {
       if (thrown instanceof ClientError && thrown.code === 'run-not-found') return undefined;
@@ -140,13 +139,12 @@ export class Thread {
   private async lastListed(): Promise<number> {
     const query = `WorkflowType = '${agentRunWorkflow}' AND WorkflowId STARTS_WITH '${this.id}:' AND ExecutionStatus != 'ContinuedAsNew'`;
     const access = this.client.accessTo(this.runId(1));
-    const found = access.client.list({ query, pageSize: listed });
-    const runs = attemptEach(access, readable(access.client, found));
+    const runs = attemptEach(access, access.client.list({ query, pageSize: listed }));
     let [last, looked] = [0, 0];
     for await (const { workflowId } of runs) {
       // The rest of a subagent's id begins with "/".
-      const given = /^(\d{1,9})(?:\/|$)/.exec(workflowId.slice(this.id.length + 1))?.[1];
-      last = Math.max(last, Number(given ?? 0));
+      const found = /^(\d{1,9})(?:\/|$)/.exec(workflowId.slice(this.id.length + 1))?.[1];
+      last = Math.max(last, Number(found ?? 0));
       looked += 1;
       if (looked >= listed) break;
     }
