@@ -43,12 +43,13 @@ export class AgentClient {
       'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey' | 'store'
     > = {},
   ) {
+    // First: a client of another copy of the SDK is none that this one knows.
+    checkSdk((message) => new ClientError('sdk-mismatch', message));
     checkClient(client);
     checkConnectOptions(options);
     this.knownAgents = new KnownAgents(client);
     const { approvalKey } = options;
     this.approvalKey = approvalKey === undefined ? undefined : approvalKeyFrom(approvalKey);
-    checkSdk((message) => new ClientError('sdk-mismatch', message));
   }
 
   /**

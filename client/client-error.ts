@@ -8,13 +8,13 @@ const statusCodes = {
   /** The caller gave something that cannot work; nothing was sent. */
   'invalid-input': 400,
   /** The namespace lacks what `holdfast setup` makes. */
-  'setup-needed': 500,
+  'setup-needed': 503,
   /** Two copies, or an unsupported version, of Temporal's SDK are loaded. */
   'sdk-mismatch': 500,
   /** Worker and client have different data converters, or none that reads a history. */
   'converter-mismatch': 500,
   /** The worker that answered has no agent of this name. */
-  'agent-unknown': 400,
+  'agent-unknown': 422,
   'run-exists': 409,
   /** An idempotency key was used for another start. */
   'key-reused': 422,
@@ -25,7 +25,7 @@ const statusCodes = {
   'no-transcript': 409,
   'run-not-found': 404,
   /** The caller stopped waiting for the end; the run goes on. */
-  'still-running': 504,
+  'still-running': 409,
   /** The run has ended, so it takes no more messages. */
   'run-ended': 409,
   /** The run refused what a person sent: nothing waits for it, or the action is another one. */

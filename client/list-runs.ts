@@ -1,12 +1,12 @@
 /** Finds runs by Temporal's visibility. */
 import type { WorkflowClient, WorkflowExecutionInfo } from '@temporalio/client';
-import { executionInfoFromRaw } from '@temporalio/client/lib/helpers';
 import { z } from 'zod';
 import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
 import { defined } from '../workflows/core/json';
 import type { RunStatusWord } from '../workflows/core/view/status';
 import { check, optionsOf } from './check-input';
 import { ClientError } from './client-error';
+import { describeWorkflow, workflowPage, workflowsOf } from './known-to-server';
 
 /** One run in a list, as visibility knows it: seconds late at worst. */
 export interface RunSummary {
@@ -94,7 +94,7 @@ export async function listRuns(
   check(listSchema, options);
   const limit = options.limit ?? defaultListLimit;
   const runs: RunSummary[] = [];
-  const found = client.list({ query: listQuery(options), pageSize: Math.min(limit, 1_000) });
+  const found = workflowsOf(client, listQuery(options), Math.min(limit, 1_000));
   for await (const info of found) {
     runs.push(summaryOf(info));
     if (runs.length >= limit) break;
@@ -128,17 +128,13 @@ export async function listPage(
   client: WorkflowClient,
   { cursor, ...options }: ListOptions & { readonly cursor?: string },
 ): Promise<RunPage> {
-  const { namespace, loadedDataConverter } = client.options;
-  const { executions, nextPageToken } = await client.workflowService.listWorkflowExecutions({
-    namespace,
-    query: listQuery(options),
-    pageSize: options.limit ?? defaultListLimit,
-    nextPageToken: Buffer.from(check(cursorSchema, cursor) ?? '', 'base64url'),
-  });
-  const infos = executions.map((raw) =>
-    executionInfoFromRaw(raw, loadedDataConverter, raw, namespace),
+  const { infos, nextPageToken } = await workflowPage(
+    client,
+    listQuery(options),
+    options.limit ?? defaultListLimit,
+    Buffer.from(check(cursorSchema, cursor) ?? '', 'base64url'),
   );
-  const runs = (await Promise.all(infos)).map(summaryOf);
+  const runs = infos.map(summaryOf);
   if (nextPageToken.length === 0) return { runs };
   return { runs, next: Buffer.from(nextPageToken).toString('base64url') };
 }
@@ -149,7 +145,7 @@ export async function listPage(
  * Errors: of the server; `invalid-input` for a workflow that is not an agent run.
  */
 export async function describeRun(client: WorkflowClient, workflowId: string): Promise<RunSummary> {
-  const info = await client.getHandle(workflowId).describe();
+  const info = await describeWorkflow(client, workflowId);
   if (info.type !== agentRunWorkflow)
     throw new ClientError(
       'invalid-input',

@@ -5,6 +5,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { MediaStore } from '../workflows/core/attachments';
 import type { LiveTextSource } from '../workflows/core/model-call/live-text';
 import { ClientError } from './client-error';
+import { describeWorkflow } from './known-to-server';
 import { asClientError, isNotFound } from './temporal-failure';
 
 /** What a client needs of a store: `openStore` opens one. */
@@ -63,7 +64,7 @@ function runEnded(runId: string, status: string, cause?: unknown): ClientError {
 /** Cancels a run. Checks its status first, because Temporal silently accepts a cancellation of a run that has ended. */
 export async function cancelRun({ client, runId }: RunAccess): Promise<void> {
   const handle = client.getHandle(runId);
-  const { status } = await handle.describe();
+  const { status } = await describeWorkflow(client, runId);
   if (status.name !== 'RUNNING') throw runEnded(runId, status.name);
   await handle.cancel();
 }
@@ -76,7 +77,7 @@ function explained({ client, address, runId }: RunAccess, thrown: unknown): unkn
 async function missing(access: RunAccess, thrown: unknown): Promise<unknown> {
   const { client, runId } = access;
   try {
-    const { status } = await client.getHandle(runId).describe();
+    const { status } = await describeWorkflow(client, runId);
     return runEnded(runId, status.name, thrown);
   } catch {
     return explained(access, thrown);

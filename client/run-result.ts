@@ -1,5 +1,5 @@
 /** How a run ended, as a typed union: from the workflow's result, from its failure, or from its history. */
-import type { WorkflowClient, WorkflowExecutionDescription } from '@temporalio/client';
+import type { WorkflowClient, WorkflowExecutionInfo } from '@temporalio/client';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
@@ -10,6 +10,7 @@ import type { RunState } from '../workflows/core/run/state';
 import type { RunResult } from '../workflows/core/typed-agent';
 import { check, optionsOf } from './check-input';
 import { ClientError } from './client-error';
+import { describeWorkflow } from './known-to-server';
 import type { SegmentEnd } from './history/facts';
 import type { FoldedSegment } from './history/fold';
 import { foldToEnd } from './history/read-history';
@@ -79,7 +80,7 @@ const lastLookMs = 2_000;
 /** Whether the run has ended, and only the answer took too long. Errors: for a run that does not exist. */
 async function hasEnded(client: WorkflowClient, runId: string): Promise<boolean> {
   try {
-    const look = (): Promise<WorkflowExecutionDescription> => client.getHandle(runId).describe();
+    const look = (): Promise<WorkflowExecutionInfo> => describeWorkflow(client, runId);
     const { status } = await client.withDeadline(Date.now() + lastLookMs, look);
     return status.name !== 'RUNNING';
   } catch (thrown) {

@@ -6,6 +6,7 @@ import { pendingItems } from '../workflows/core/view/pending';
 import { statusView } from '../workflows/core/view/status';
 import type { RunState } from '../workflows/core/run/state';
 import { ClientError } from './client-error';
+import { describeWorkflow } from './known-to-server';
 import type { FoldedSegment } from './history/fold';
 import type { RunAccess } from './run-access';
 import { foldToEnd } from './history/read-history';
@@ -52,7 +53,7 @@ export function momentOf(folded: FoldedSegment): {
 async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | undefined> {
   const { client, runId } = access;
   const handle = client.getHandle(runId);
-  const { status, taskQueue } = await handle.describe();
+  const { status, taskQueue } = await describeWorkflow(client, runId);
   if (status.name !== 'RUNNING' || !(await mayHaveWorker(access, taskQueue))) return undefined;
   try {
     return await client.withDeadline(Date.now() + queryTimeoutMs, () =>

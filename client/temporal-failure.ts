@@ -51,6 +51,11 @@ export function isDeadlineExceeded(thrown: unknown): boolean {
   );
 }
 
+/** Whether the server, or the way to it, failed: everything else that a client throws comes from what it reads. */
+export function isOfServer(thrown: unknown): boolean {
+  return grpcCodeOf(thrown) !== undefined || isNotFound(thrown);
+}
+
 /** Whether the workflow or one run of it is unknown, has ended, or is past its retention. */
 export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof WorkflowNotFoundError || grpcCodeOf(thrown) === grpcCodes.notFound;
@@ -83,6 +88,12 @@ export function unreadableHistory(runId: string, thrown: unknown): ClientError {
   );
 }
 
+/** Whether no converter of the client has the encoding of a payload, as the SDK says, or its encryption not the key. */
+function isUnreadable(thrown: unknown): boolean {
+  if (thrown instanceof ValueError) return thrown.message.startsWith('Unknown encoding');
+  return thrown instanceof Error && thrown.name === 'EncryptionKeyError';
+}
+
 /** Reads what was thrown; a `ClientError` and what nobody can explain stay as they are. */
 export function asClientError(thrown: unknown, undertaking: Undertaking): unknown {
   if (thrown instanceof ClientError) return thrown;
@@ -95,9 +106,7 @@ export function asClientError(thrown: unknown, undertaking: Undertaking): unknow
     );
   if (thrown instanceof WorkflowUpdateFailedError)
     return new ClientError('refused', innermost(thrown), { cause: thrown });
-  // What the SDK says of a payload in an encoding that no converter of the client has.
-  if (thrown instanceof ValueError && thrown.message.startsWith('Unknown encoding'))
-    return unreadableHistory(runId ?? namespace, thrown);
+  if (isUnreadable(thrown)) return unreadableHistory(runId ?? namespace, thrown);
   const isNamespace = thrown instanceof NamespaceNotFoundError;
   if (isNamespace || isNotFound(thrown))
     return isNamespace || runId === undefined

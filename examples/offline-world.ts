@@ -47,7 +47,7 @@ export async function inOfflineWorld<Result>(
   const store = await openStore(path.join(folder, 'store.db'));
   const client = new AgentClient(temporalClient, { taskQueue, store });
   const emulator = await VendorEmulator.start();
-  const provider = anthropicProvider({ apiKey: 'no-key-needed', baseUrl: emulator.url });
+  const provider = anthropicProvider({ apiKey: 'none', baseUrl: emulator.url });
   try {
     return await work({ connection, client, temporalClient, taskQueue, store, provider, emulator });
   } finally {

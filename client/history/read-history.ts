@@ -3,6 +3,7 @@ import type { WorkflowClient } from '@temporalio/client';
 import type { AgentRunInput } from '../../workflows/contract';
 import { agentRunWorkflow } from '../../workflows/contract';
 import { ClientError } from '../client-error';
+import { describeWorkflow } from '../known-to-server';
 import { isNotFound } from '../temporal-failure';
 import type { HistoryFact } from './facts';
 import { HistoryReader } from './facts';
@@ -75,7 +76,7 @@ export async function* readFacts(
 
 /** The key of the run, which stays the same over its segments. Errors: as `foldRun`. */
 export async function readRunKey(client: WorkflowClient, workflowId: string): Promise<string> {
-  const { runId } = await client.getHandle(workflowId).describe();
+  const { runId } = await describeWorkflow(client, workflowId);
   const { firstRunId } = await beginning(client, workflowId, runId);
   return `${workflowId}/${firstRunId}`;
 }
@@ -86,7 +87,7 @@ async function firstSegment(
   workflowId: string,
   fromSegment = 1,
 ): Promise<string> {
-  let { runId } = await client.getHandle(workflowId).describe();
+  let { runId } = await describeWorkflow(client, workflowId);
   let began = await beginning(client, workflowId, runId);
   if (began.workflowType !== agentRunWorkflow)
     throw new ClientError(

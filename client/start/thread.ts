@@ -3,6 +3,7 @@ import type { AgentRequest, AgentType, OutputOf } from '../../workflows/core/typ
 import { agentRunWorkflow } from '../../workflows/contract';
 import { check, threadIdSchema } from '../check-input';
 import { ClientError } from '../client-error';
+import { describeWorkflow, workflowsOf } from '../known-to-server';
 import type { RunAccess } from '../run-access';
 import { attempt, attemptEach } from '../run-access';
 import type { RunHandle } from '../run-handle';
@@ -117,7 +118,7 @@ export class Thread {
     const runId = this.runId(number);
     const access = this.client.accessTo(runId);
     try {
-      const { status } = await attempt(access, () => access.client.getHandle(runId).describe());
+      const { status } = await attempt(access, () => describeWorkflow(access.client, runId));
       return status.name;
     } catch (thrown) {
       if (thrown instanceof ClientError && thrown.code === 'run-not-found') return undefined;
@@ -139,7 +140,7 @@ export class Thread {
   private async lastListed(): Promise<number> {
     const query = `WorkflowType = '${agentRunWorkflow}' AND WorkflowId STARTS_WITH '${this.id}:' AND ExecutionStatus != 'ContinuedAsNew'`;
     const access = this.client.accessTo(this.runId(1));
-    const runs = attemptEach(access, access.client.list({ query, pageSize: listed }));
+    const runs = attemptEach(access, workflowsOf(access.client, query, listed));
     let [last, looked] = [0, 0];
     for await (const { workflowId } of runs) {
       // The rest of a subagent's id begins with "/".

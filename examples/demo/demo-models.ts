@@ -24,7 +24,7 @@ export function hasRealModel({ anthropic, openai }: Environment): boolean {
 
 /** Both vendors played by the emulator at this URL, each through its real SDK. */
 export function emulatedModels(emulatorUrl: string): DemoModels {
-  const apiKey = 'no-key-needed';
+  const apiKey = 'none';
   return {
     providers: [
       anthropicProvider({ apiKey, baseUrl: emulatorUrl }),

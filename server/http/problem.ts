@@ -3,7 +3,6 @@ import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { ClientErrorCode } from '../../client/client-error';
 import { ClientError } from '../../client/client-error';
 import { shortened } from '../../workflows/core/shortened';
 import { safeJson } from './safe-json';
@@ -36,27 +35,6 @@ export class HttpProblem extends Error {
     super(detail);
   }
 }
-
-/** Status of each error of the client. Of a status from 500 on callers read no detail: it is about the deployment. */
-const statusOf: Readonly<Record<ClientErrorCode, number>> = {
-  unreachable: 503,
-  'invalid-input': 400,
-  'setup-needed': 503,
-  'sdk-mismatch': 500,
-  'converter-mismatch': 500,
-  'agent-unknown': 422,
-  'run-exists': 409,
-  'key-reused': 422,
-  'schedule-exists': 409,
-  'thread-busy': 409,
-  'no-transcript': 409,
-  'run-not-found': 404,
-  'still-running': 409,
-  'run-ended': 409,
-  refused: 409,
-  'no-worker': 503,
-  'output-mismatch': 500,
-};
 
 /** The run is unknown, is no agent run, or is another tenant's: nobody learns which. */
 export function runNotFound(runId: string): HttpProblem {
@@ -92,7 +70,8 @@ function problemFrom(thrown: unknown): Problem {
     return { ...problemOf(400, 'invalid-request', detail), errors };
   }
   if (thrown instanceof ClientError) {
-    const status = statusOf[thrown.code];
+    const { statusCode: status } = thrown;
+    // From 500 on, it is about the deployment: callers read no detail.
     const detail = status < 500 ? thrown.message : status === 503 ? unavailable : internal;
     return problemOf(status, thrown.code, detail);
   }

@@ -37,6 +37,24 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** A plugin that works, but for the copies of the SDK. */
+const plugin = `new (require('holdfast/worker').HoldfastPlugin)({
+  activities: createActivities({
+    store: await openStore(FILE),
+    providers: [anthropicProvider({ apiKey: 'none' })],
+    agents: [
+      { name: 'a', instructions: 'x', chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }] },
+    ],
+  }),
+})`;
+/** Code of a process that makes such a plugin. */
+function withPlugin(call: string): string {
+  const imported =
+    "const { anthropicProvider, createActivities, openStore } = require('holdfast');";
+  const made = plugin.replace('FILE', JSON.stringify(path.join(folder, 'store.db')));
+  return `${imported} ${made}.${call}`;
+}
+
 const nowhere = "{ address: '127.0.0.1:1', connectTimeoutMs: 100 }";
 
 test.each([
@@ -44,11 +62,6 @@ test.each([
   ['common', 'an AgentClient', "new (require('holdfast').AgentClient)({ options: {} })"],
   ['common', 'connectWorker', `await require('holdfast/worker').connectWorker(${nowhere})`],
   ['worker', 'createWorker', "await require('holdfast/worker').createWorker({ activities: {} })"],
-  [
-    'worker',
-    'the plugin',
-    "new (require('holdfast/worker').HoldfastPlugin)({ activities: {} }).configureWorker({ taskQueue: 'q' })",
-  ],
 ])('a second @temporalio/%s is told by %s', (name, _who, code) => {
   addCopy(name, '1.23.0');
   const load = `require(${JSON.stringify(path.join(folder, 'node_modules', '@temporalio', name))});`;
@@ -60,16 +73,22 @@ test.each([
   );
 });
 
+test('a second @temporalio/worker is told by the plugin', () => {
+  addCopy('worker', '1.23.0');
+  const load = `require(${JSON.stringify(path.join(folder, 'node_modules', '@temporalio', 'worker'))});`;
+  expect(rejection(`${load} ${withPlugin("configureWorker({ taskQueue: 'q' })")}`)).toMatch(
+    /^SetupError: @temporalio\/worker .* and @temporalio\/worker 1\.23\.0 from .* are loaded/,
+  );
+});
+
 test('workflows beside another copy of @temporalio/workflow are not bundled', () => {
   addCopy('workflow', '1.23.0');
   const file = path.join(folder, 'workflows.js');
   writeFileSync(file, "exports.own = require('@temporalio/workflow').sleep;");
   const options = `{ workflowsPath: ${JSON.stringify(file)} }`;
-  expect(
-    rejection(
-      `new (require('holdfast/worker').HoldfastPlugin)({ activities: {} }).configureBundler(${options})`,
-    ),
-  ).toMatch(/^SetupError: @temporalio\/workflow .* and @temporalio\/workflow .* are loaded/);
+  expect(rejection(withPlugin(`configureBundler(${options})`))).toMatch(
+    /^SetupError: @temporalio\/workflow .* and @temporalio\/workflow .* are loaded/,
+  );
 });
 
 /** An app with Holdfast and one copy of the SDK that says it has this version. */

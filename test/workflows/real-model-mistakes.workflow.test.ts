@@ -12,7 +12,13 @@ import type { AgentWorld } from '../support/agent-world';
 import { firstPending, otherModel, outcomeOf, startAgentWorld } from '../support/agent-world';
 
 interface RawMessage {
-  readonly content: string | null;
+  /** A list on Anthropic's wire. */
+  readonly content:
+    | string
+    | readonly { readonly type: 'tool_use'; readonly id: string; readonly name: string }[]
+    | null;
+  /** The arguments of the only call of such a list, as far as they came. */
+  readonly partial_json?: string;
   readonly tool_calls?: readonly {
     readonly id: string;
     readonly function: { readonly name: string; readonly arguments: string };
@@ -102,7 +108,13 @@ beforeEach(() => {
 });
 
 function replyOf(raw: RawMessage, finishReason: string | undefined): ReplyStep {
-  const text = raw.content ?? '';
+  const { content, partial_json: argumentsText = '' } = raw;
+  if (content !== null && typeof content !== 'string')
+    return reply.parts(
+      content.map(({ id, name }): ReplyPart => ({ type: 'tool-call', id, name, argumentsText })),
+      { stop: 'max-tokens' },
+    );
+  const text = content ?? '';
   const parts: ReplyPart[] = [
     ...(text === '' ? [] : [{ type: 'text', text } as const]),
     ...(raw.tool_calls ?? []).map((call): ReplyPart => ({
@@ -242,7 +254,7 @@ test.each(
 
 test.each(
   mistakes
-    .filter(({ raw }) => raw !== undefined && raw.tool_calls === undefined)
+    .filter(({ raw }) => typeof raw?.content === 'string' && raw.tool_calls === undefined)
     .map((mistake) => [mistake.id, mistake.category, mistake] as const),
 )('gets over %s (%s) with the text tool protocol', async (_id, _category, mistake) => {
   world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));

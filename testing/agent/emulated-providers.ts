@@ -53,7 +53,7 @@ export function emulatedProviders(
   wires: WiresByProvider,
   emulator: VendorEmulator,
 ): readonly Provider[] {
-  const apiKey = 'no-key-needed';
+  const apiKey = 'none';
   return [...providerNames(agents)].map((name) => {
     const wire = wires[name] ?? knownWires[name] ?? 'chat';
     const config = { name, apiKey, baseUrl: emulator.baseUrl(wire, name) };

@@ -38,14 +38,17 @@ export interface OrdinaryFiles {
 
 /**
  * Reads files by a rule: all below `docs`, `activities`, `workflows`, `client` and `workers`, and of the installed packages
- * every n-th by path, so that at least 2,000 are read.
+ * every n-th by path, copies within packages left out, so that at least 2,000 are read.
  */
 export function readOrdinaryFiles(): OrdinaryFiles {
   const root = packageRoot();
   const own = ['docs', 'activities', 'workflows', 'client', 'workers'].flatMap((folder) =>
     filesBelow(path.join(root, folder)),
   );
-  const installed = filesBelow(path.join(root, 'node_modules'));
+  // A package's own copy of another one repeats its files.
+  const installed = filesBelow(path.join(root, 'node_modules')).filter(
+    (file) => !/node_modules.*\bnode_modules\b/.test(path.relative(root, file)),
+  );
   const step = Math.max(1, Math.floor(installed.length / wantedFiles));
   const files = [...own, ...installed.filter((_, index) => index % step === 0)];
   const changed = files.filter((file) => {
