@@ -63,10 +63,9 @@ function runEnded(runId: string, status: string, cause?: unknown): ClientError {
 
 /** Cancels a run. Checks its status first, because Temporal silently accepts a cancellation of a run that has ended. */
 export async function cancelRun({ client, runId }: RunAccess): Promise<void> {
-  const handle = client.getHandle(runId);
   const { status } = await describeWorkflow(client, runId);
   if (status.name !== 'RUNNING') throw runEnded(runId, status.name);
-  await handle.cancel();
+  await client.getHandle(runId).cancel();
 }
 
 function explained({ client, address, runId }: RunAccess, thrown: unknown): unknown {

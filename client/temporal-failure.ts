@@ -1,4 +1,5 @@
 /** Turns what Temporal's client throws into a `ClientError` that says what to do. */
+import type { WorkflowClient, WorkflowExecutionDescription } from '@temporalio/client';
 import {
   isGrpcServiceError,
   WorkflowExecutionAlreadyStartedError,
@@ -51,11 +52,6 @@ export function isDeadlineExceeded(thrown: unknown): boolean {
   );
 }
 
-/** Whether the server, or the way to it, failed: everything else that a client throws comes from what it reads. */
-export function isOfServer(thrown: unknown): boolean {
-  return grpcCodeOf(thrown) !== undefined || isNotFound(thrown);
-}
-
 /** Whether the workflow or one run of it is unknown, has ended, or is past its retention. */
 export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof WorkflowNotFoundError || grpcCodeOf(thrown) === grpcCodes.notFound;
@@ -88,7 +84,42 @@ export function unreadableHistory(runId: string, thrown: unknown): ClientError {
   );
 }
 
-/** Whether no converter of the client has the encoding of a payload, as the SDK says, or its encryption not the key. */
+/** What failed where memos are decoded: the server's own words, or that this client cannot read what `of` has. */
+export function decodingFailure(of: string, thrown: unknown): unknown {
+  const isOfServer = isNotFound(thrown) || grpcCodeOf(thrown) !== undefined;
+  if (isOfServer || thrown instanceof NamespaceNotFoundError) return thrown;
+  return unreadableHistory(of, thrown);
+}
+
+/** A list of runs, whose memos are decoded one by one. Errors: as `described`. */
+export async function* readable<Item>(
+  { options: { namespace } }: WorkflowClient,
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item, void> {
+  try {
+    yield* items;
+  } catch (thrown) {
+    throw decodingFailure(namespace, thrown);
+  }
+}
+
+/**
+ * A run as the server knows it, with its memo decoded.
+ *
+ * Errors: of the server; `converter-mismatch` for a memo that this client cannot read.
+ */
+export async function described(
+  client: WorkflowClient,
+  workflowId: string,
+): Promise<WorkflowExecutionDescription> {
+  try {
+    return await client.getHandle(workflowId).describe();
+  } catch (thrown) {
+    throw decodingFailure(workflowId, thrown);
+  }
+}
+
+/** Whether it is what the SDK says of a payload in an encoding that no converter of the client has, or what `createEncryption`'s codec does. */
 function isUnreadable(thrown: unknown): boolean {
   if (thrown instanceof ValueError) return thrown.message.startsWith('Unknown encoding');
   return thrown instanceof Error && thrown.name === 'EncryptionKeyError';

@@ -5,7 +5,7 @@ import { decode } from '@temporalio/common/lib/internal-non-workflow';
 import { agentRunWorkflow, type AgentRunInput } from '../../workflows/contract';
 import { hashesIn, valuesIn } from '../../workflows/core/context/content-references';
 import { defaultTenant } from '../../workflows/core/limits';
-import { isNotFound, isOfServer, unreadableHistory } from '../temporal-failure';
+import { isNotFound, readable, unreadableHistory } from '../temporal-failure';
 import { historyPages } from './pages';
 
 /** References of all retained runs. */
@@ -122,15 +122,6 @@ export interface Parted {
 
 const nothing = (): Gathered => ({ hashes: new Set(), runKeys: new Set(), storeIds: new Set() });
 
-/** The runs with their memos. Errors: `converter-mismatch` for one that this client cannot read. */
-async function* readable<Run>(listed: AsyncIterable<Run>): AsyncGenerator<Run> {
-  try {
-    yield* listed;
-  } catch (thrown) {
-    throw isOfServer(thrown) ? thrown : unreadableHistory('a listed run', thrown);
-  }
-}
-
 /**
  * Reads the histories of all runs that Temporal still has, of every segment, and counts the segments.
  *
@@ -144,7 +135,7 @@ export async function retainedReferences(
   const open = new Set<Promise<void>>();
   let segments = 0;
   const listed = client.list({ query: `WorkflowType = '${agentRunWorkflow}'` });
-  for await (const run of readable(listed)) {
+  for await (const run of readable(client, listed)) {
     const { workflowId, runId, memo, status } = run;
     segments += 1;
     const execution = { workflowId, runId, isRunning: status.name === 'RUNNING' };

@@ -5,6 +5,7 @@ import type { JsonValue } from '../../workflows/core/json';
 import { defaultTenant } from '../../workflows/core/limits';
 import { argumentsText } from '../../workflows/core/people/signed-decision';
 import { ClientError } from '../client-error';
+import { described } from '../temporal-failure';
 
 /** Name of the digest in a run's memo. */
 const memoName = 'holdfastStart';
@@ -39,7 +40,7 @@ export async function checkSameStart(
   key: string,
   { runId, memo }: StartIdentity,
 ): Promise<void> {
-  const known = await client.getHandle(runId).describe();
+  const known = await described(client, runId);
   if (known.memo?.[memoName] === memo[memoName]) return;
   throw new ClientError(
     'key-reused',

@@ -144,8 +144,8 @@ export class Thread {
     let [last, looked] = [0, 0];
     for await (const { workflowId } of runs) {
       // The rest of a subagent's id begins with "/".
-      const found = /^(\d{1,9})(?:\/|$)/.exec(workflowId.slice(this.id.length + 1))?.[1];
-      last = Math.max(last, Number(found ?? 0));
+      const given = /^(\d{1,9})(?:\/|$)/.exec(workflowId.slice(this.id.length + 1))?.[1];
+      last = Math.max(last, Number(given ?? 0));
       looked += 1;
       if (looked >= listed) break;
     }
