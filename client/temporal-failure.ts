@@ -85,7 +85,7 @@ export function unreadableHistory(runId: string, thrown: unknown): ClientError {
 }
 
 /** What failed where memos are decoded: the server's own words, or that this client cannot read what `of` has. */
-export function decodingFailure(of: string, thrown: unknown): unknown {
+function decodingFailure(of: string, thrown: unknown): unknown {
   const isOfServer = isNotFound(thrown) || grpcCodeOf(thrown) !== undefined;
   if (isOfServer || thrown instanceof NamespaceNotFoundError) return thrown;
   return unreadableHistory(of, thrown);
