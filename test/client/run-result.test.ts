@@ -1,8 +1,12 @@
 /** A wait with a limit, on a client whose answers take their time. */
 import type { WorkflowClient } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { temporal } from '@temporalio/proto';
 import { awaitOutcome } from '../../client/run-result';
 import { refusal } from './scripted-run';
+
+const { WorkflowExecutionInfo } = temporal.api.workflow.v1;
+const { WorkflowExecutionStatus } = temporal.api.enums.v1;
 
 const outcome = { status: 'completed', answer: 'done', report: {} };
 
@@ -14,14 +18,23 @@ function slowClient(status: 'RUNNING' | 'COMPLETED'): WorkflowClient {
         reject(new Error('aborted'));
       });
     });
+  const info = WorkflowExecutionInfo.create({
+    execution: { workflowId: 'run' },
+    type: { name: 'agentRun' },
+    status: WorkflowExecutionStatus[`WORKFLOW_EXECUTION_STATUS_${status}`],
+    startTime: {},
+  });
   const client = {
     withAbortSignal: (signal: AbortSignal, work: () => Promise<unknown>) =>
       Promise.race([work(), aborted(signal)]),
     withDeadline: (_deadline: number, work: () => Promise<unknown>) => work(),
     getHandle: () => ({
       result: () => sleep(status === 'RUNNING' ? 10_000 : 30, outcome, { ref: false }),
-      describe: () => sleep(30, { status: { name: status } }),
     }),
+    options: {},
+    workflowService: {
+      describeWorkflowExecution: () => sleep(30, { workflowExecutionInfo: info }),
+    },
   };
   // Only what a wait uses of the client.
   return client as unknown as WorkflowClient;
