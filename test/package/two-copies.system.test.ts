@@ -43,7 +43,7 @@ const plugin = `new (require('holdfast/worker').HoldfastPlugin)({
     store: await openStore(FILE),
     providers: [anthropicProvider({ apiKey: 'none' })],
     agents: [
-      { name: 'a', instructions: 'x', chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }] },
+      { name: 'a', instructions: 'x', tools: [], chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }] },
     ],
   }),
 })`;
@@ -76,7 +76,11 @@ test.each([
 test('a second @temporalio/worker is told by the plugin', () => {
   addCopy('worker', '1.23.0');
   const load = `require(${JSON.stringify(path.join(folder, 'node_modules', '@temporalio', 'worker'))});`;
-  expect(rejection(`${load} ${withPlugin("configureWorker({ taskQueue: 'q' })")}`)).toMatch(
+  expect(
+    rejection(
+      `require('holdfast/worker'); ${load} ${withPlugin("configureWorker({ taskQueue: 'q' })")}`,
+    ),
+  ).toMatch(
     /^SetupError: @temporalio\/worker .* and @temporalio\/worker 1\.23\.0 from .* are loaded/,
   );
 });
