@@ -9,6 +9,9 @@ import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+
+/** What the log shows. */
+type LogLevel = (typeof logLevels)[number];
 const secretNames = new Set([
   'TEMPORAL_API_KEY',
   'ANTHROPIC_API_KEY',
@@ -188,7 +191,8 @@ function environmentFrom(
     openai: defined({ apiKey: variables.OPENAI_API_KEY, baseUrl: variables.OPENAI_BASE_URL }),
     /** First is the primary; empty when no model was named. */
     models: variables.HOLDFAST_MODEL ?? [],
-    logLevel: variables.HOLDFAST_LOG_LEVEL ?? 'info',
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-assertion -- declarations then have the name, not its words in an order that changes from build to build
+    logLevel: (variables.HOLDFAST_LOG_LEVEL ?? 'info') as LogLevel,
     /** How the built-in agent's commands run; false: with the rights of the worker. */
     sandbox: variables.HOLDFAST_SANDBOX ?? false,
     ci: variables.CI !== undefined && variables.CI !== 'false',
