@@ -168,7 +168,7 @@ function callOn(wire: WireName, baseUrl: string): ReturnType<typeof failureOf> {
     wire === 'anthropic'
       ? anthropicProvider({ apiKey: testKey, baseUrl })
       : openaiProvider({ api: wire, apiKey: testKey, baseUrl });
-  return failureOf(provider.send(requestFor(wire), sendOptions({ thinkingMs: 120_000 })));
+  return failureOf(provider.send(requestFor(wire), sendOptions({ thinkingMs: 600_000 })));
 }
 
 /** The sending server is in this process too; without bounds these answers hold the loop for many seconds. */

@@ -1,8 +1,16 @@
-/** Order of the suites on a machine that has not timed them yet: those that mostly wait go first, so that none is left alone at the end. */
+/**
+ * Order of the suites: one that counts the processor's time goes first, in a process in which no other suite has left its hooks on
+ * promises; then, on a machine that has not timed them yet, those that mostly wait, so that none is left alone at the end.
+ */
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** Patterns of suites, those that wait the longest first: for a dead worker's timeouts, for retries, for a server. */
-const groups = [/-kill\.workflow\.test/, /\/faults\/.*\.workflow\.test/, /\.workflow\.test/];
+/** Patterns of suites; of those that wait, the longest first: for a dead worker's timeouts, for retries, for a server. */
+const groups = [
+  /\/answer-bounds\.test/,
+  /-kill\.workflow\.test/,
+  /\/faults\/.*\.workflow\.test/,
+  /\.workflow\.test/,
+];
 
 function groupOf({ path }) {
   const group = groups.findIndex((pattern) => pattern.test(path));
