@@ -86,6 +86,16 @@ export default ts.config(
     },
   },
   {
+    // What users load in their tests; the programs of the command line run under Node alone.
+    files: ['{activities,client,server,testing}/**/*.ts', 'workers/*.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'ImportExpression', message: 'jest has no import() in CommonJS (ADR 0029)' },
+      ],
+    },
+  },
+  {
     files: ['test/**/*.ts'],
     rules: {
       'max-lines': ['error', { max: 600, skipBlankLines: true, skipComments: true }],

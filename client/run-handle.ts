@@ -25,6 +25,7 @@ import { momentOf, pendingOf, statusOf } from './run-status';
 import type { TranscriptPoint } from './history/transcript-point';
 import { transcriptPoint } from './history/transcript-point';
 import type { RunExplanation } from './why/explanation';
+import type * as ReadFacts from './why/read-facts';
 
 function isSchema(given: z.ZodType | WaitOptions): given is z.ZodType {
   return typeof given === 'object' && (given as object | null) !== null && 'safeParse' in given;
@@ -131,8 +132,9 @@ export class RunHandle<Output = JsonValue | undefined> {
   }
 
   /** Why the run is where it is, and what to do now; `taskQueue` is where the reader's commands start runs. @internal */
-  async why(taskQueue: string = defaultTaskQueue): Promise<RunExplanation> {
-    const { explainRun } = await import('./why/read-facts.ts');
+  why(taskQueue: string = defaultTaskQueue): Promise<RunExplanation> {
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- jest has no import() in CommonJS (ADR 0029).
+    const { explainRun } = require('./why/read-facts') as typeof ReadFacts;
     return explainRun(this.access, taskQueue);
   }
 

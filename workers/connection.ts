@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, isGrpcServiceError } from '@temporalio/client';
 import type { TLSConfig } from '@temporalio/client';
+import type * as EnvConfig from '@temporalio/envconfig';
 import { rememberSecret } from '../activities/untrusted/known-secrets';
 import { defined } from '../workflows/core/json';
 import type { TemporalEnvironment } from './env';
@@ -53,10 +54,11 @@ export async function serverOptionsFrom(
 }
 
 /** The server of Temporal's environment configuration: a profile of a file, under variables that override it. */
-async function configuredServer(
+function configuredServer(
   variables: Readonly<Record<string, string>>,
-): Promise<ServerOptions & { readonly namespace: string }> {
-  const { loadClientConnectConfig } = await import('@temporalio/envconfig');
+): ServerOptions & { readonly namespace: string } {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- jest has no import() in CommonJS (ADR 0029).
+  const { loadClientConnectConfig } = require('@temporalio/envconfig') as typeof EnvConfig;
   const profile = variables['TEMPORAL_PROFILE'] ?? 'default';
   const file = variables['TEMPORAL_CONFIG_FILE'] ?? 'the file of `temporal config`';
   const fault = (problem: string, cause?: unknown): SetupError =>

@@ -7,6 +7,7 @@ import { rememberPasswordOf } from '../untrusted/known-secrets';
 import type { Store } from './store';
 import { storeConfigInvalid } from './store-errors';
 import { defaultStoreLimits, type StoreLimits } from './store-limits';
+import type * as Encrypted from './encrypted/encrypted-database';
 import type * as Postgres from './postgres/postgres-database';
 import type * as Sqlite from './sqlite/sqlite-database';
 
@@ -41,7 +42,8 @@ export async function openStore(
       await requirePlain(database);
       return new ContentAddressedStore(database, all);
     }
-    const { openEncrypted } = await import('./encrypted/encrypted-database.ts');
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- jest has no import() in CommonJS (ADR 0029).
+    const { openEncrypted } = require('./encrypted/encrypted-database') as typeof Encrypted;
     const encrypted = await openEncrypted(
       database,
       checkedEncryption('openStore', encryption),
