@@ -1,7 +1,12 @@
-/** What Temporal's server knows of runs, read without their memos: those need the data converter of whoever started the run. */
-import type { WorkflowClient, WorkflowExecutionInfo } from '@temporalio/client';
+/** What Temporal's server knows of runs. Most of it is read without memos: those need the data converter of whoever started the run. */
+import type {
+  WorkflowClient,
+  WorkflowExecutionDescription,
+  WorkflowExecutionInfo,
+} from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { decodingFailure } from './temporal-failure';
 
 type RawInfo = Parameters<typeof executionInfoFromRaw>[0];
 
@@ -63,4 +68,32 @@ export async function* workflowsOf(
     yield* infos;
     token = nextPageToken;
   } while (token.length > 0);
+}
+
+/** A list of runs, whose memos are decoded one by one. Errors: as `described`. */
+export async function* readable<Item>(
+  { options: { namespace } }: WorkflowClient,
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item, void> {
+  try {
+    yield* items;
+  } catch (thrown) {
+    throw decodingFailure(namespace, thrown);
+  }
+}
+
+/**
+ * A run as the server knows it, with its memo decoded.
+ *
+ * Errors: of the server; `converter-mismatch` for a memo that this client cannot read.
+ */
+export async function described(
+  client: WorkflowClient,
+  workflowId: string,
+): Promise<WorkflowExecutionDescription> {
+  try {
+    return await client.getHandle(workflowId).describe();
+  } catch (thrown) {
+    throw decodingFailure(workflowId, thrown);
+  }
 }

@@ -1,16 +1,7 @@
 /** Prints the product's lines of code without comments and blanks, by folder: `npm run size`. Generated and vendored code counts. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-
-const productFolders = [
-  'workflows',
-  'activities',
-  'client',
-  'server',
-  'workers',
-  'telemetry',
-  'testing',
-];
+import { productRooms } from './product-rooms';
 
 /** Lines of a source that are neither blank nor a comment of their own. */
 export function countLines(source: string): number {
@@ -25,7 +16,7 @@ function countFolder(folder: string): number {
 }
 
 if (require.main === module) {
-  const counts = productFolders.map((folder) => [folder, countFolder(folder)] as const);
+  const counts = productRooms.map((folder) => [folder, countFolder(folder)] as const);
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
   for (const [name, count] of [...counts, ['total', total] as const])
     process.stdout.write(`${name.padEnd(12)}${String(count).padStart(7)}\n`);

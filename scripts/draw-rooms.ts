@@ -1,5 +1,6 @@
 /** Draws the rooms in docs/architecture.md from dependency-cruiser's report on standard input: `npm run rooms`. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { productRooms } from './product-rooms';
 
 /** What is read of dependency-cruiser's JSON report. */
 export interface ImportReport {
@@ -14,7 +15,7 @@ type Edges = ReadonlyMap<string, ReadonlySet<string>>;
 const picturedFile = 'docs/architecture.md';
 /** Folders whose rooms have a picture of their own. */
 const zooms = ['workflows/core', 'activities'];
-const product = /^(workflows|activities|client|server|workers|telemetry|testing)\//;
+const product = new RegExp(`^(${productRooms.join('|')})/`);
 
 /** The room of a product file in the picture of everything. */
 function topRoomOf(file: string): string | undefined {

@@ -6,7 +6,7 @@ import { loadCore } from './core';
 import { mutants, withMutant } from './mutants';
 import { actionsOf, play } from './play';
 import type { Violation, Violations } from './search';
-import { opened, searchAll, seeded, walkBothWays } from './search';
+import { opened, searchAll, walkBothWays } from './search';
 import type { SmallAgent } from './small-agent';
 
 const usage = `usage: npm run explore -- [options]
@@ -48,7 +48,7 @@ const exitUsage = 2;
 export function explore(core: Core, name: string, agent: SmallAgent, effort: Effort): Sum {
   const found: Violations = new Map();
   const all = searchAll(core, name, agent, found, effort.states);
-  const ways = walkBothWays(core, name, agent, found, effort.walks, seeded(effort.seed));
+  const ways = walkBothWays(core, name, agent, found, effort.walks, effort.seed);
   return {
     states: all.states + ways.states,
     edges: all.edges + ways.edges,

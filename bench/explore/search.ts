@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { RunState } from '../../workflows/core/run/state';
+import { randomOf } from '../random';
 import type { Core } from './core';
 import { actionsOf, newWorld, play, rollsOverAtOnce, runKey } from './play';
 import type { SmallAgent } from './small-agent';
@@ -119,17 +120,8 @@ function withRollOvers(actions: readonly Action[]): readonly Action[] {
   );
 }
 
-/** Numbers from 0 below `limit`, the same for the same seed. */
-export type Random = (limit: number) => number;
-
-/** A generator of pseudo-random numbers (a linear congruential one, with the constants of Numerical Recipes). */
-export function seeded(seed: number): Random {
-  let value = seed >>> 0;
-  return (limit) => {
-    value = (Math.imul(value, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((value / 2 ** 32) * limit);
-  };
-}
+/** Whole numbers from 0, below `limit`. */
+type Random = (limit: number) => number;
 
 /** Milliseconds that pass with each action of a long way. */
 const stepMs = 700;
@@ -235,8 +227,10 @@ export function walkBothWays(
   agent: SmallAgent,
   found: Violations,
   walks: number,
-  random: Random,
+  seed: number,
 ): Explored {
+  const next = randomOf(seed);
+  const random: Random = (limit) => Math.floor(next() * limit);
   const [start, opening] = opened(core, agent);
   let edges = 0;
   for (let index = 0; index < walks; index += 1) {

@@ -5,7 +5,8 @@ import { decode } from '@temporalio/common/lib/internal-non-workflow';
 import { agentRunWorkflow, type AgentRunInput } from '../../workflows/contract';
 import { hashesIn, valuesIn } from '../../workflows/core/context/content-references';
 import { defaultTenant } from '../../workflows/core/limits';
-import { isNotFound, readable, unreadableHistory } from '../temporal-failure';
+import { readable } from '../known-to-server';
+import { isNotFound, unreadableHistory } from '../temporal-failure';
 import { historyPages } from './pages';
 
 /** References of all retained runs. */

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../workflows/core/json';
 import { defaultTenant } from '../../workflows/core/limits';
 import { argumentsText } from '../../workflows/core/people/signed-decision';
 import { ClientError } from '../client-error';
-import { described } from '../temporal-failure';
+import { described } from '../known-to-server';
 
 /** Name of the digest in a run's memo. */
 const memoName = 'holdfastStart';

@@ -1,5 +1,6 @@
 /** Phrases of the project's old private dialect do not come back: in code that ships, in messages, prompts and documents. */
 import { documents, filesUnder, sourceText } from './documents';
+import { productRooms } from '../../scripts/product-rooms';
 
 /**
  * Phrases that are gone; one pattern each, matched within a line and without regard to case.
@@ -58,18 +59,7 @@ interface Text {
   readonly lines: readonly string[];
 }
 
-const folders = [
-  'workflows',
-  'activities',
-  'workers',
-  'client',
-  'telemetry',
-  'server',
-  'testing',
-  'examples',
-  'bench',
-  'scripts',
-];
+const folders = [...productRooms, 'examples', 'bench', 'scripts'];
 
 function textOf(file: string): Text {
   return { file, lines: sourceText(file).split('\n') };

@@ -1,6 +1,7 @@
 /** Reads the project's documents: their blocks of code, tables, links and the files that they name. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { productRooms } from '../../scripts/product-rooms';
 
 /** The project's root. */
 export const root = path.resolve(__dirname, '../..');
@@ -99,8 +100,8 @@ export function relativeLinks({ text }: Document): readonly string[] {
 
 /** Paths of the project that a document names in back quotes. */
 export function namedPaths({ text }: Document): readonly string[] {
-  const known =
-    'workflows|activities|workers|client|server|telemetry|deploy|testing|test|bench|examples|docs|\\.ci';
+  const others = ['deploy', 'test', 'bench', 'examples', 'docs', '\\.ci'];
+  const known = [...productRooms, ...others].join('|');
   const named = new RegExp(`\`((?:${known})/[\\w./-]+)\``, 'g');
   return [...text.matchAll(named)].map(([, file = '']) => file);
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ImportReport } from '../../scripts/draw-rooms';
 import { withPictures } from '../../scripts/draw-rooms';
+import { productRooms } from '../../scripts/product-rooms';
 
 const root = path.resolve(__dirname, '..', '..');
 const program = path.join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
@@ -109,17 +110,7 @@ test('each import rule refuses a planted import, as a type too', () => {
     write('tsconfig.json', readFileSync(path.join(root, 'tsconfig.json'), 'utf8'));
     write('package.json', readFileSync(path.join(root, 'package.json'), 'utf8'));
     symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
-    const folders = [
-      'workflows',
-      'activities',
-      'client',
-      'server',
-      'workers',
-      'telemetry',
-      'testing',
-      'test',
-    ];
-    const { violations } = cruise(folder, folders).summary;
+    const { violations } = cruise(folder, [...productRooms, 'test']).summary;
     const found = planted.map(([file, imported]) => [
       file,
       imported,
@@ -132,15 +123,7 @@ test('each import rule refuses a planted import, as a type too', () => {
 });
 
 test('the pictures of the rooms are up to date; "npm run rooms" draws them', () => {
-  const report = cruise(root, [
-    'workflows',
-    'activities',
-    'client',
-    'server',
-    'workers',
-    'telemetry',
-    'testing',
-  ]);
+  const report = cruise(root, productRooms);
   const document = readFileSync(path.join(root, 'docs', 'architecture.md'), 'utf8');
   expect(withPictures(document, report)).toBe(document);
 });

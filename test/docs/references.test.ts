@@ -13,18 +13,9 @@ import {
   sourceText,
   specRules,
 } from './documents';
+import { productRooms } from '../../scripts/product-rooms';
 
-const rooms = [
-  'workflows',
-  'activities',
-  'workers',
-  'client',
-  'telemetry',
-  'server',
-  'testing',
-  'bench',
-  'examples',
-];
+const rooms = [...productRooms, 'bench', 'examples'];
 
 describe.each(documents())('$file', (document) => {
   test('links to files that exist', () => {

@@ -1,5 +1,5 @@
 /** A real worker for the killed calls, created as users create it. */
-import pino from 'pino';
+import type { Worker } from '@temporalio/worker';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../../activities/definitions/agent';
 import { createActivities } from '../../../activities/index';
@@ -8,10 +8,9 @@ import { openaiProvider } from '../../../activities/providers/openai/openai-prov
 import { openStore } from '../../../activities/stores/open-store';
 import { defineTool } from '../../../activities/tools/define-tool';
 import { readEnvironment } from '../../../workers/env';
-import { installRuntime } from '../../../workers/logging';
 import { createWorker } from '../../../workers/worker';
 import { connectWorker } from '../../../workers/worker-connection';
-import type { EffectsWorkerMessage } from '../effects/worker-crew';
+import { beginCrewMember, serveUntilEnd } from '../effects/worker-side';
 import type { KillRound } from './kill-rounds';
 import { agentOf, killRounds, killTaskQueue, routesOf } from './kill-rounds';
 
@@ -45,14 +44,10 @@ function agent(round: KillRound): AgentDefinition {
   };
 }
 
-function tell(message: EffectsWorkerMessage): void {
-  process.send?.(message);
-}
-
-async function serve(settings: KillWorkerSettings): Promise<void> {
+async function workerOf(settings: KillWorkerSettings): Promise<Worker> {
   const connection = await connectWorker({ address: settings.temporalAddress });
   const apiKey = 'scorecard-key';
-  const worker = await createWorker({
+  return createWorker({
     connection,
     taskQueue: killTaskQueue,
     cacheDirectory: readEnvironment().cacheDirectory,
@@ -66,20 +61,9 @@ async function serve(settings: KillWorkerSettings): Promise<void> {
       agents: killRounds.map(agent),
     }),
   });
-  const running = worker.run();
-  tell({ type: 'ready' });
-  await running;
-  process.exit(0);
 }
 
-installRuntime(pino({ level: 'silent' }));
-tell({ type: 'loaded' });
-process.once('disconnect', () => {
-  process.exit(1);
-});
+beginCrewMember();
 process.once('message', ({ settings }: { readonly settings: KillWorkerSettings }) => {
-  serve(settings).catch((thrown: unknown) => {
-    tell({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
-    process.exit(1);
-  });
+  void serveUntilEnd(() => workerOf(settings));
 });

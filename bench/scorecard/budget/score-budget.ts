@@ -11,7 +11,7 @@ import type { Step } from '../../../testing/emulator/script';
 import { fault, reply } from '../../../testing/emulator/script';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
 import type { RunReport } from '../../../workflows/core/run/outcome';
-import { randomOf } from './random';
+import { randomOf } from '../../random';
 import { inProviderWorld } from '../provider/provider-world';
 import type { JudgedRow, SectionScore } from '../section';
 

@@ -14,7 +14,7 @@ import type { RunCost } from '../../../workflows/core/budget/spend';
 import type { WorkerCrew } from '../effects/worker-crew';
 import { startCrew } from '../effects/worker-crew';
 import type { JudgedRow, SectionScore } from '../section';
-import { randomOf } from './random';
+import { randomOf } from '../../random';
 import type { KillRound } from './kill-rounds';
 import { agentOf, killRounds, killTaskQueue } from './kill-rounds';
 

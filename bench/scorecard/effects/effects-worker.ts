@@ -3,14 +3,12 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
-import pino from 'pino';
 import { createActivities } from '../../../activities/index';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
 import type { Store } from '../../../activities/stores/store';
 import { openStore } from '../../../activities/stores/open-store';
 import { connectWorker } from '../../../workers/worker-connection';
 import { readEnvironment } from '../../../workers/env';
-import { installRuntime } from '../../../workers/logging';
 import { createWorker } from '../../../workers/worker';
 import { loadWorkflowBundle } from '../../../workers/workflow-bundle';
 import { defined } from '../../../workflows/core/json';
@@ -22,10 +20,7 @@ import type {
   EffectsWorkerSettings,
 } from './worker-crew';
 import { effectsAgent } from './worker-crew';
-
-function tell(message: EffectsWorkerMessage): void {
-  process.send?.(message);
-}
+import { beginCrewMember, serveUntilEnd, tell } from './worker-side';
 
 /** The call that a key belongs to: `<run id>/<first execution>/<tool call id>`, and the tool's name. */
 function callIdOf(key: string, tool: string): string {
@@ -151,13 +146,8 @@ async function workerFor(
 /** Milliseconds between two heartbeats that are sent. */
 const heartbeatIntervalMs = 300;
 
-async function serve(settings: EffectsWorkerSettings): Promise<void> {
-  const connection = await connectWorker({ address: settings.temporalAddress });
-  const worker = await workerFor(settings, connection);
-  const served = worker.run();
-  tell({ type: 'ready' });
-  await served;
-  process.exit(0);
+async function connectedWorker(settings: EffectsWorkerSettings): Promise<Worker> {
+  return workerFor(settings, await connectWorker({ address: settings.temporalAddress }));
 }
 
 /** Blocks the event loop until this file is there. */
@@ -174,18 +164,11 @@ async function drained(): Promise<void> {
   for (let quiet = 0; quiet < 10; quiet = running === 0 ? quiet + 1 : 0) await sleep(lookEveryMs);
 }
 
-installRuntime(pino({ level: 'silent' }));
-tell({ type: 'loaded' });
-process.once('disconnect', () => {
-  process.exit(1);
-});
+beginCrewMember();
 process.on('message', (order: EffectsWorkerOrder) => {
   switch (order.type) {
     case 'serve':
-      serve(order.settings).catch((thrown: unknown) => {
-        tell({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
-        process.exit(1);
-      });
+      void serveUntilEnd(() => connectedWorker(order.settings));
       return;
     case 'block':
       process.send?.({ type: 'blocked' } satisfies EffectsWorkerMessage, () => {

@@ -1,7 +1,6 @@
 /** A real worker for the incidents, created as users create it. */
 import path from 'node:path';
 import { Worker } from '@temporalio/worker';
-import pino from 'pino';
 import type { AgentDefinition } from '../../../activities/definitions/agent';
 import { connectMcp, createActivities, openStore } from '../../../activities/index';
 import type { McpTools } from '../../../activities/index';
@@ -9,12 +8,11 @@ import { anthropicProvider } from '../../../activities/providers/anthropic/anthr
 import { openaiProvider } from '../../../activities/providers/openai/openai-provider';
 import type { Provider } from '../../../activities/providers/provider';
 import { readEnvironment } from '../../../workers/env';
-import { installRuntime } from '../../../workers/logging';
 import { createWorker } from '../../../workers/worker';
 import { connectWorker } from '../../../workers/worker-connection';
 import { loadWorkflowBundle } from '../../../workers/workflow-bundle';
 import { defined } from '../../../workflows/core/json';
-import type { EffectsWorkerMessage } from '../effects/worker-crew';
+import { beginCrewMember, serveUntilEnd } from '../effects/worker-side';
 import type { Incident, IncidentCode } from './incident';
 import { lookUpTool, routeOf } from './incident';
 import { incidents } from './incidents';
@@ -60,10 +58,6 @@ function providersOf(urls: IncidentWorkerSettings['vendorUrls']): readonly Provi
   );
 }
 
-function tell(message: EffectsWorkerMessage): void {
-  process.send?.(message);
-}
-
 async function workerOf(settings: IncidentWorkerSettings): Promise<Worker> {
   const { taskQueue, temporalAddress, store, storeWaitMs, vendorUrls, mcpUrl, code } = settings;
   const connection = await connectWorker({ address: temporalAddress });
@@ -97,22 +91,7 @@ async function workerOf(settings: IncidentWorkerSettings): Promise<Worker> {
   });
 }
 
-async function serve(settings: IncidentWorkerSettings): Promise<void> {
-  const worker = await workerOf(settings);
-  const running = worker.run();
-  tell({ type: 'ready' });
-  await running;
-  process.exit(0);
-}
-
-installRuntime(pino({ level: 'silent' }));
-tell({ type: 'loaded' });
-process.once('disconnect', () => {
-  process.exit(1);
-});
+beginCrewMember();
 process.once('message', ({ settings }: { readonly settings: IncidentWorkerSettings }) => {
-  serve(settings).catch((thrown: unknown) => {
-    tell({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
-    process.exit(1);
-  });
+  void serveUntilEnd(() => workerOf(settings));
 });
