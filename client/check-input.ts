@@ -142,7 +142,10 @@ function contentSchema(what: string): z.ZodType<Content> {
 }
 
 const startFields = {
-  agent: bounded('The agent', 100),
+  agent: bounded('The agent', 100).regex(/^\s*$|^[\w.-]+$/, {
+    error: ({ input }) =>
+      `The agent's name is ${JSON.stringify(input)}; names have letters, digits, "_", "-" and "."`,
+  }),
   goal: contentSchema('The goal'),
   workspace: bounded('The workspace', nameChars).optional(),
   limits,
@@ -222,9 +225,14 @@ export const editedInputSchema = z
 const by = bounded('The name of who acts', reasonChars).optional();
 export const actorSchema = optionsOf('it', { by });
 /** Who decides, on which action; with `approve` there is also `input`. */
-export const deciderSchema = optionsOf('a decision', { by, digest: digestSchema.optional() }, [
-  ...['by', 'digest', 'input (to approve other arguments)'],
-]);
+const ofDecision = { by, digest: digestSchema.optional() };
+const decisionNames = ['by', 'digest', 'input (to approve other arguments)'];
+export const deciderSchema = optionsOf('a decision', ofDecision, decisionNames);
+export const approverSchema = optionsOf(
+  'a decision',
+  { ...ofDecision, input: editedInputSchema.optional() },
+  decisionNames,
+);
 
 /** Returns the parsed value, or throws `invalid-input` with every problem in one message. */
 export function check<Schema extends z.ZodType>(

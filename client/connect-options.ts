@@ -1,5 +1,5 @@
 /** What a client is made with, and its check before anything connects. */
-import type { Client, ConnectionOptions } from '@temporalio/client';
+import type { Client, ConnectionOptions, TLSConfig } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { z } from 'zod';
 import { check, encryptionSchema, optionsOf, storeSchema } from './check-input';
@@ -44,6 +44,12 @@ const text = (what: string): z.ZodType =>
     .regex(/\S/, { error: `${what} is empty` })
     .optional();
 
+const tlsNames = {
+  serverNameOverride: true,
+  serverRootCACertificate: true,
+  clientCertPair: true,
+} satisfies Readonly<Record<keyof TLSConfig, true>>;
+
 const connectFields = {
   address: z
     .string({ error: '`address` must be a text such as "localhost:7233"' })
@@ -57,6 +63,14 @@ const connectFields = {
   tls: z
     .custom((value) => value === null || ['boolean', 'object'].includes(typeof value), {
       error: '`tls` must be true, false, or an object of certificates',
+    })
+    .superRefine((value, context) => {
+      const unknown = Object.keys(value ?? {}).find((key) => !(key in tlsNames));
+      if (unknown !== undefined)
+        context.addIssue({
+          code: 'custom',
+          message: `\`tls\` has no option "${unknown}"; it takes ${Object.keys(tlsNames).join(', ')}`,
+        });
     })
     .optional(),
   metadata: z
@@ -90,7 +104,7 @@ export function checkConnectOptions(options: unknown): void {
 
 /** Errors: `invalid-input` for a connection, or one of the clients that a `Client` has. */
 export function checkClient(client: Client): void {
-  const { workflow } = client as Partial<Client>;
+  const { workflow } = { ...(client as Partial<Client> | undefined) };
   if (typeof workflow?.start === 'function') return;
   throw new ClientError(
     'invalid-input',

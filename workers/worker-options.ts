@@ -143,7 +143,10 @@ const deployment = withProblems(
 const schema = withProblems(
   z.strictObject(
     {
-      connection: anObject('what connectWorker() resolves to'),
+      connection: anObject('what connectWorker() resolves to').refine(
+        (value) => !('ensureConnected' in (value as object)),
+        { error: 'is one of @temporalio/client: give what connectWorker() resolves to' },
+      ),
       activities: madeActivities,
       encryption: anEncryption.optional(),
       namespace: text.optional(),

@@ -85,7 +85,13 @@ export function createEncryption(options: {
     | Readonly<Record<string, string | Uint8Array>>
     | ((keyId: string) => Uint8Array | Promise<Uint8Array>);
 }): Encryption {
-  const { keyId, keys } = checkOptions('createEncryption', '', optionsShape, options);
+  const { keyId, keys } = checkOptions(
+    'createEncryption',
+    '',
+    optionsShape,
+    options,
+    'Give { keyId, keys }.',
+  );
   const ring = new KeyRing(resolverOf(keys));
   return {
     keyId,

@@ -83,7 +83,8 @@ const starts: readonly Case[] = [
   [
     'a start without options',
     () => client['start']?.('a'),
-    'The goal is empty',
+    'The options of the start are undefined',
+    'give an object such as { goal',
     'Nothing was started',
   ],
   ['a prompt for the goal', () => start({ prompt: 'x' }), '"prompt"', 'a start takes agent, goal'],
