@@ -40,7 +40,7 @@ export interface ConnectOptions {
 
 const text = (what: string): z.ZodType =>
   z
-    .string({ error: `${what} must be a text` })
+    .string({ error: `${what} must be a string` })
     .regex(/\S/, { error: `${what} is empty` })
     .optional();
 
@@ -52,7 +52,7 @@ const tlsNames = {
 
 const connectFields = {
   address: z
-    .string({ error: '`address` must be a text such as "localhost:7233"' })
+    .string({ error: '`address` must be a string such as "localhost:7233"' })
     .regex(/^(\[[\da-fA-F:]+\]|[^\s:/]+)(:\d{1,5})?$/, {
       error: ({ input }) =>
         `\`address\` is ${JSON.stringify(String(input).slice(0, 100))}; give host:port without a scheme, such as "localhost:7233"`,
@@ -74,7 +74,7 @@ const connectFields = {
     })
     .optional(),
   metadata: z
-    .record(z.string(), z.string(), { error: '`metadata` must be an object of texts by name' })
+    .record(z.string(), z.string(), { error: '`metadata` must be an object of strings by name' })
     .optional(),
   encryption: encryptionSchema.optional(),
   // Checked where it is used.

@@ -70,7 +70,7 @@ export function isMadeActivities(value: unknown): value is Activities {
 }
 
 const text = z
-  .string({ error: ({ input }) => `is ${shown(input)}: give a text` })
+  .string({ error: ({ input }) => `is ${shown(input)}: give a string` })
   .regex(/\S/, { error: 'is empty' });
 const listOf = (what: string, type: 'function' | 'string'): z.ZodType =>
   z.array(

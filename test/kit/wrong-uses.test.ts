@@ -75,7 +75,11 @@ describe('a script', () => {
     ['an empty answer', person.answer(' '), ['not an act', 'text', 'not empty']],
     ['a rejection without a reason', person.reject(''), ['not an act', 'reason', 'not empty']],
     ['a wait into the past', person.wait(-1), ['not an act', 'ms', 'at least 1']],
-    ['an unknown option', person.approve(wrong({ by: 'Ada' })), ['not an act of a person: Unrecognized key: "by"', '({ tool, input })']],
+    [
+      'an unknown option',
+      person.approve(wrong({ by: 'Ada' })),
+      ['not an act of a person: Unrecognized key: "by"', '({ tool, input })'],
+    ],
     ['an act that is none', { type: 'person', act: { does: 'fly' } }, ['not an act', "'fly'"]],
   ])('of a run refuses %s', (_what, step, parts) => {
     const use = (): TestScript => new TestScript([wrong(step)], failingTools([agent]));

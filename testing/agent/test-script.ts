@@ -11,7 +11,7 @@ import type { PersonStep } from './person';
 /** One step of a run's script: a reply or fault of the model, an act of a person, a fault of a tool. */
 export type TestStep = Step | PersonStep | ToolFaultStep;
 
-const filled = z.string().regex(/\S/, 'give a text that is not empty');
+const filled = z.string().regex(/\S/, 'give a string that is not empty');
 const tool = filled.optional();
 const actShape = z.discriminatedUnion('does', [
   z.strictObject({

@@ -269,7 +269,7 @@ function sandboxText({ sandbox = false }: RunCommandOptions): string {
  *
  * Contract: commands do not outlive their call and get neither the worker's environment nor its open files. Without `sandbox` or
  * `user`, a program can do what the worker's user can, which includes reading the worker's memory.
- * Errors: `UserError` for a time limit or user that is no whole number, and for a sandbox or user that this machine cannot give.
+ * Errors: `UserError` for a time limit or user that is not a whole number, and for a sandbox or user that this machine cannot give.
  */
 export function runCommand(options: RunCommandOptions = {}): Tool {
   const setup = setupOf(options);
