@@ -80,9 +80,15 @@ function accountProblem(
 
 const stringsByName = z.record(z.string(), z.string());
 
-/** An option of another kind than it must be: no value is shown, since it may be a key. */
-function kindProblem(name: string, config: object): string | undefined {
+/** An unknown option, or one of another kind than it must be: no value is shown, since it may be a key. */
+function optionProblem(
+  name: string,
+  { config, known }: ProviderSetup['given'],
+): string | undefined {
   const { apiKey, headers, dialect }: Readonly<Record<string, unknown>> = { ...config };
+  const unknown = Object.keys(config).find((key) => !known.includes(key));
+  if (unknown !== undefined)
+    return `Provider "${name}" has the unknown option "${unknown}"; known are ${known.join(', ')}.`;
   if (apiKey !== undefined && typeof apiKey !== 'string')
     return `Provider "${name}" has an \`apiKey\` that is not a string.`;
   if (headers !== undefined && !stringsByName.safeParse(headers).success)
@@ -95,11 +101,8 @@ function kindProblem(name: string, config: object): string | undefined {
 /** What is wrong and how to correct it, or undefined. Contract: the text never contains the key. */
 function setupProblem(setup: ProviderSetup): string | undefined {
   const { name, wire, apiKey, baseUrl, needsKey, account, given } = setup;
-  const unknown = Object.keys(given.config).find((key) => !given.known.includes(key));
-  if (unknown !== undefined)
-    return `Provider "${name}" has the unknown option "${unknown}"; known are ${given.known.join(', ')}.`;
-  const ofWrongKind = kindProblem(name, given.config);
-  if (ofWrongKind !== undefined) return ofWrongKind;
+  const wrongOption = optionProblem(name, given);
+  if (wrongOption !== undefined) return wrongOption;
   if (!['anthropic', 'responses', 'chat'].includes(wire))
     return `Provider "${name}" has the api ${JSON.stringify(wire)}; give 'responses' or 'chat', which compatible servers speak.`;
   if (!/^[a-z0-9][a-z0-9._-]*$/i.test(name))
