@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { defaultTaskQueue } from '../workflows/contract';
+import { tenantCapsShape } from '../activities/definitions/tenant-caps';
 import { rememberSecretsOf } from '../activities/untrusted/known-secrets';
 import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
@@ -69,6 +70,20 @@ const encryptionKeys = z
     error: 'two keys have the same id: give each its own',
   })
   .transform((pairs) => ({ keyId: pairs[0]?.[0] ?? '', keys: Object.fromEntries(pairs) }));
+/** As `createActivities({ tenantCaps })` has it. */
+const tenantCaps = z
+  .string()
+  .transform((value, context): unknown => {
+    try {
+      return JSON.parse(value);
+    } catch {
+      context.addIssue(
+        'set it to JSON such as {"*": {"usd": 50}, "acme": {"usd": 500, "runs": 20}}',
+      );
+      return z.NEVER;
+    }
+  })
+  .pipe(tenantCapsShape);
 /** `provider/model`, further ones after a comma. */
 export const modelsSchema = z
   .string()
@@ -123,6 +138,7 @@ const schema = z.object({
     .regex(/^[^.\s]+$/, 'set it to a name without dots and spaces, such as agents')
     .optional(),
   HOLDFAST_GATEWAY_TOKENS: z.string().optional(),
+  HOLDFAST_TENANT_CAPS: tenantCaps.optional(),
   HOLDFAST_DATA_CONVERTER: z.string().optional(),
   HOLDFAST_ENCRYPTION_KEYS: encryptionKeys.optional(),
   HOLDFAST_CODEC_TOKEN: secret.min(16, 'use at least 16 characters').optional(),
@@ -213,6 +229,7 @@ function environmentFrom(
       dataConverterFile: fileFrom(variables.HOLDFAST_DATA_CONVERTER, directory),
       /** Who may use the gateway, as JSON. */
       gatewayTokens: variables.HOLDFAST_GATEWAY_TOKENS,
+      tenantCaps: variables.HOLDFAST_TENANT_CAPS,
       /** File of the private key that signs decisions. */
       approvalKeyFile: fileFrom(variables.HOLDFAST_APPROVAL_KEY, directory),
     }),
