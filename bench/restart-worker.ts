@@ -7,6 +7,7 @@ import { openStore } from '../activities/stores/open-store';
 import { defineTool } from '../activities/tools/define-tool';
 import { scriptedProvider } from '../testing/scripted-provider';
 import { readEnvironment } from '../workers/env';
+import { installRuntime } from '../workers/logging';
 import { createWorker } from '../workers/worker';
 import { connectWorker } from '../workers/worker-connection';
 import type { RestartSettings } from './restart-bench';
@@ -25,6 +26,7 @@ function modelOf(steps: number): ReturnType<typeof scriptedProvider> {
 
 async function serve(settings: RestartSettings): Promise<void> {
   const { address, taskQueue, storeUrl, steps, callsFile, runs } = settings;
+  installRuntime('warn');
   const store = await openStore(storeUrl);
   const connection = await connectWorker({ address });
   const work = defineTool({
