@@ -21,6 +21,7 @@ import { countAllTokens } from './measure/count-tokens';
 import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { checkAttachments } from './definitions/checks/check-attachments';
+import { sharedClock } from './model-call/shared-health';
 import { saidBlocks } from './model-call/said-blocks';
 import { appendPending } from './model-call/pending-results';
 import { defined, without } from '../workflows/core/json';
@@ -195,7 +196,8 @@ async function admittedRun(
   const tenant = tenantOf(input);
   const capped = cappedTenant(deps.tenantCaps, tenant);
   const budget = checkedForRun(() => budgetOf(deps, agent, input, capped));
-  if (startsByItself(input)) await takePlace(store, capped);
+  if (capped.runs !== undefined && startsByItself(input))
+    await takePlace(store, capped.tenant, capped.runs, (await sharedClock(store))());
   return { tenant, capped, budget };
 }
 

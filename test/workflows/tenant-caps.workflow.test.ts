@@ -152,7 +152,7 @@ test('one run in progress: the next is refused, until the first is terminated', 
     status: 'failed',
     reason: 'guard_tenant_cap',
     message: expect.stringMatching(
-      /^Forced stop: tenant "single" has 1 runs in progress, and its cap is 1\. Start this run again/,
+      /^Forced stop: tenant "single" has as many runs in progress as its cap allows, 1\. Start this run again/,
     ) as string,
   });
   await first.terminate('its worker is of no use');
