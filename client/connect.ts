@@ -6,6 +6,7 @@ import { AgentClient } from './agent-client';
 import { checkConnectOptions } from './connect-options';
 import { defined } from '../workflows/core/json';
 import { ClientError } from './client-error';
+import { closedConnection } from './closed-connection';
 import { dataConverterProblem } from './data-converter';
 import { largeAnswers } from './history/pages';
 import { checkSdk } from './sdk-check';
@@ -60,6 +61,7 @@ export async function openConnection({
       address,
       connectTimeout: connectTimeoutMs,
       channelArgs: largeAnswers,
+      plugins: [closedConnection],
       ...defined({ apiKey, tls, metadata }),
     });
     const { workflowService } = connection;

@@ -7,6 +7,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
+import { closedConnection } from '../../client/closed-connection';
 import { readEnvironment } from '../../workers/env';
 import { findTemporalProgram } from '../../workers/temporal-server/find-program';
 import { registerSearchAttributes } from '../../workers/search-attributes';
@@ -68,7 +69,7 @@ export async function connectTo(
 ): Promise<DevServer> {
   quietTemporal();
   const { address, uiUrl } = server;
-  const connection = await Connection.connect({ address });
+  const connection = await Connection.connect({ address, plugins: [closedConnection] });
   const nativeConnection = await NativeConnection.connect({ address });
   return {
     address,
