@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { defaultTaskQueue } from '../workflows/contract';
+import { tenantCapsShape } from '../activities/definitions/tenant-caps';
 import { rememberSecretsOf } from '../activities/untrusted/known-secrets';
 import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
@@ -81,6 +82,20 @@ export const listenSchema = z
     const host = value.slice(0, Math.max(0, colon)).replace(/^\[|\]$/g, '');
     return { host: host || '127.0.0.1', port: Number(value.slice(colon + 1)) };
   });
+/** As `createActivities({ tenantCaps })` has it. */
+const tenantCaps = z
+  .string()
+  .transform((value, context): unknown => {
+    try {
+      return JSON.parse(value);
+    } catch {
+      context.addIssue(
+        'set it to JSON such as {"*": {"usd": 50}, "acme": {"usd": 500, "runs": 20}}',
+      );
+      return z.NEVER;
+    }
+  })
+  .pipe(tenantCapsShape);
 /** `provider/model`, further ones after a comma. */
 export const modelsSchema = z
   .string()
@@ -136,6 +151,7 @@ const schema = z.object({
     .optional(),
   HOLDFAST_GATEWAY_TOKENS: z.string().optional(),
   HOLDFAST_HEALTH_PORT: listenSchema.optional(),
+  HOLDFAST_TENANT_CAPS: tenantCaps.optional(),
   HOLDFAST_DATA_CONVERTER: z.string().optional(),
   HOLDFAST_ENCRYPTION_KEYS: encryptionKeys.optional(),
   HOLDFAST_CODEC_TOKEN: secret.min(16, 'use at least 16 characters').optional(),
@@ -228,6 +244,7 @@ function environmentFrom(
       gatewayTokens: variables.HOLDFAST_GATEWAY_TOKENS,
       /** Where a worker answers probes. */
       health: variables.HOLDFAST_HEALTH_PORT,
+      tenantCaps: variables.HOLDFAST_TENANT_CAPS,
       /** File of the private key that signs decisions. */
       approvalKeyFile: fileFrom(variables.HOLDFAST_APPROVAL_KEY, directory),
     }),

@@ -162,6 +162,7 @@ const looking: readonly CommandSpec[] = [
   {
     name: 'providers',
     about: 'show the health of the providers, as the runs of this store share it',
+    options: [option('--tenants', 'instead: what each tenant with a cap has spent today')],
     action: async () => (await import('./commands/providers.ts')).providers,
   },
   {
