@@ -13,6 +13,7 @@ import { authenticate } from './http/authenticate';
 import { healthRoutes } from './http/health';
 import { bodyBytes } from './http/large-bodies';
 import { openApiOptions } from './http/open-api';
+import { shortened } from '../workflows/core/shortened';
 import { HttpProblem, problemOf, sendProblem } from './http/problem';
 import { safeJson } from './http/safe-json';
 import type { GatewayLimits, GatewayOptions } from './ports';
@@ -104,7 +105,11 @@ function createServer({ log }: GatewayOptions, limits: GatewayLimits): FastifyIn
   app.setErrorHandler(sendProblem);
   app.setNotFoundHandler((request, reply) =>
     sendProblem(
-      new HttpProblem(404, 'not-found', 'There is nothing here. /openapi.json says what there is.'),
+      new HttpProblem(
+        404,
+        'not-found',
+        `The gateway has no route ${request.method} ${shortened(request.url.replace(/\?.*$/s, ''), 200)}. /openapi.json lists its routes.`,
+      ),
       request,
       reply,
     ),

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { defaultTaskQueue } from '../workflows/contract';
 import { tenantCapsShape } from '../activities/definitions/tenant-caps';
@@ -321,6 +322,7 @@ function parseVariables(source: Readonly<NodeJS.ProcessEnv>): Variables {
   );
   const parsed = schema.safeParse(given);
   const faults = parsed.success ? [] : parsed.error.issues.map((issue) => faultLine(issue, given));
+  faults.push(...misspelled(source));
   if (given['HOLDFAST_DEPLOYMENT'] !== undefined && given['HOLDFAST_BUILD_ID'] === undefined)
     faults.push('HOLDFAST_DEPLOYMENT is set but HOLDFAST_BUILD_ID is not: set both');
   if (given['HOLDFAST_DATA_CONVERTER'] !== undefined && 'HOLDFAST_ENCRYPTION_KEYS' in given)
@@ -338,6 +340,23 @@ function parseVariables(source: Readonly<NodeJS.ProcessEnv>): Variables {
     );
   }
   return parsed.data;
+}
+
+/** Letters by which a name may differ from a variable that it probably means. Other names may be anybody's. */
+const misspelledLetters = 2;
+
+/** A misspelled variable would be ignored, and another server or store used without a word. */
+function misspelled(source: Readonly<NodeJS.ProcessEnv>): readonly string[] {
+  const known = Object.keys(schema.shape).filter((key) => key.startsWith('HOLDFAST_'));
+  const unknown = Object.keys(source).filter(
+    (key) => key.startsWith('HOLDFAST_') && !known.includes(key),
+  );
+  return unknown.flatMap((key) => {
+    const meant = known.find((other) => distance(key, other) <= misspelledLetters);
+    return meant === undefined
+      ? []
+      : [`${key} is not a variable of Holdfast: did you mean ${meant}?`];
+  });
 }
 
 function faultLine(issue: z.core.$ZodIssue, given: Readonly<NodeJS.ProcessEnv>): string {
