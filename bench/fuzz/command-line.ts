@@ -1,8 +1,12 @@
 /** Command line of the fuzzer: reads the arguments, plays, prints. */
 import { parseArgs } from 'node:util';
+import type { JsonObject } from '../../workflows/core/json';
+import { keepResult } from '../kept-results';
 import { reasonOf } from '../../workers/setup-error';
 import { argumentsArea } from './areas/arguments';
+import { gatewayRequestsArea } from './areas/gateway-requests';
 import { historiesArea } from './areas/histories';
+import { mcpFramesArea } from './areas/mcp-frames';
 import { storeFilesArea } from './areas/store-files';
 import { streamAreas } from './areas/streams';
 import type { Finding, FuzzArea } from './fuzz-area';
@@ -13,6 +17,8 @@ import { runFuzz } from './run-fuzz';
 export const fuzzAreas: readonly FuzzArea[] = [
   ...streamAreas,
   argumentsArea,
+  mcpFramesArea,
+  gatewayRequestsArea,
   historiesArea,
   storeFilesArea,
 ];
@@ -26,14 +32,16 @@ export interface FuzzOutput {
 }
 
 const usage = [
-  'usage: npm run fuzz -- [--minutes N] [--seed N] [--only AREA] [--case N] [--json]',
+  'usage: npm run fuzz -- [--minutes N] [--seed N] [--only AREA] [--case N] [--json] [--keep]',
   'areas:',
   ...fuzzAreas.map(({ name, about }) => `  ${name.padEnd(16)}  ${about}`),
 ].join('\n');
 
 const msPerMinute = 60_000;
 
-function read(args: readonly string[]): FuzzPlan & { readonly json: boolean } {
+function read(
+  args: readonly string[],
+): FuzzPlan & { readonly json: boolean; readonly keep: boolean } {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -42,6 +50,7 @@ function read(args: readonly string[]): FuzzPlan & { readonly json: boolean } {
       only: { type: 'string' },
       case: { type: 'string' },
       json: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
     },
   });
   const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
@@ -51,7 +60,14 @@ function read(args: readonly string[]): FuzzPlan & { readonly json: boolean } {
   const areas = fuzzAreas.filter(({ name }) => values.only === undefined || values.only === name);
   if (areas.length === 0) throw new Error(`There is no area "${values.only ?? ''}".`);
   const from = values.case === undefined ? {} : { from: Number(values.case), cases: 1 };
-  return { areas, seed, budgetMs: minutes * msPerMinute, ...from, json: values.json };
+  return {
+    areas,
+    seed,
+    budgetMs: minutes * msPerMinute,
+    ...from,
+    json: values.json,
+    keep: values.keep,
+  };
 }
 
 function lineOf({ area, seed, case: index, kind, what, base, mutations }: FoundCase): string {
@@ -71,6 +87,7 @@ export async function fuzz(args: readonly string[], output: FuzzOutput): Promise
     output.people(`${reasonOf(thrown)}\n${usage}`);
     return 2;
   }
+  const startedAtMs = Date.now();
   const onArea = (name: string, cases: number): void => {
     output.people(`${name}: ${cases} cases with seed ${plan.seed}`);
   };
@@ -85,5 +102,14 @@ export async function fuzz(args: readonly string[], output: FuzzOutput): Promise
     falseSuccesses: of('false success'),
   };
   output.result(plan.json ? JSON.stringify(summary) : `${cases} cases, ${found.length} findings`);
+  if (plan.keep)
+    await keepResult(
+      {
+        name: 'fuzz',
+        command: `npm run fuzz -- ${args.filter((each) => each !== '--keep').join(' ')}`,
+        startedAtMs,
+      },
+      JSON.parse(JSON.stringify(summary)) as JsonObject,
+    );
   return found.length === 0 ? 0 : 1;
 }

@@ -102,7 +102,7 @@ describe('the command', () => {
     const { code, results, told } = await command(args);
     expect({ code, results }).toEqual({ code: 2, results: [] });
     expect(told).toContain(words);
-    expect(told).toContain('--only SECTION');
+    expect(told).toContain('--only SECTION,…');
     expect(told).toContain('storm');
   });
 });

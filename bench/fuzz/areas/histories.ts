@@ -2,25 +2,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Client } from '@temporalio/client';
-import type { ConnectionLike } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { temporal } from '@temporalio/proto';
 import { AgentClient, ClientError } from '../../../client/index';
-import { agentRunWorkflow } from '../../../workflows/contract';
 import type { FuzzArea, OpenFuzzArea } from '../fuzz-area';
 import { crashOf, hanging, settled } from '../fuzz-area';
 import { changeJson, drawMutations, mutated } from '../mutations';
+import type { HistoryEvents } from './history-server';
+import { runId, serverWith } from './history-server';
 import { changePayload } from './payload-mutations';
 
 /** The project's root: npm runs the fuzzer there. */
 const folder = path.join(process.cwd(), 'test', 'replay', 'histories');
-
-const { DescribeWorkflowExecutionResponse } = temporal.api.workflowservice.v1;
-
-const runId = 'fuzzed';
-
-type HistoryEvents = temporal.api.history.v1.IHistoryEvent[];
 
 /** As a client receives it; undefined for JSON that is no history of the server's. */
 function decoded(bytes: Buffer): HistoryEvents | undefined {
@@ -31,64 +24,6 @@ function decoded(bytes: Buffer): HistoryEvents | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The one segment that the server has. */
-const firstSegment = 'segment';
-
-interface Asked {
-  readonly execution?: { readonly runId?: string };
-}
-
-/** Numbers of Temporal's states of a workflow. */
-const [running, completed] = [1, 2];
-
-/** A server that has this one history, and nothing else. */
-function serverWith(events: HistoryEvents): ConnectionLike {
-  const began = events[0]?.workflowExecutionStartedEventAttributes;
-  const isOver = events.at(-1)?.workflowExecutionStartedEventAttributes === undefined;
-  const answers: Readonly<Record<string, object>> = {
-    describeWorkflowExecution: DescribeWorkflowExecutionResponse.fromObject({
-      workflowExecutionInfo: {
-        execution: { workflowId: runId, runId: firstSegment },
-        type: { name: agentRunWorkflow },
-        status: isOver ? completed : running,
-        startTime: { seconds: 1_700_000_000, nanos: 0 },
-        executionTime: { seconds: 1_700_000_000, nanos: 0 },
-        historyLength: events.length,
-        memo: {},
-        searchAttributes: {},
-      },
-      executionConfig: { taskQueue: { name: 'fuzz' } },
-      pendingActivities: [],
-    }),
-    getWorkflowExecutionHistory: { history: { events }, nextPageToken: new Uint8Array() },
-    getWorkflowExecutionHistoryReverse: {
-      history: { events: [...events].reverse() },
-      nextPageToken: new Uint8Array(),
-    },
-    describeTaskQueue: { pollers: [] },
-  };
-  const workflowService = new Proxy(
-    {},
-    {
-      get: (_target, name) => (request: Asked) => {
-        const { runId: segment = firstSegment } = request.execution ?? {};
-        return began === undefined || segment !== firstSegment || typeof name !== 'string'
-          ? Promise.reject(new WorkflowNotFoundError('There is no such run.', runId, segment))
-          : Promise.resolve(answers[name] ?? {});
-      },
-    },
-  );
-  const same = <Result>(_limit: unknown, work: () => Promise<Result>): Promise<Result> => work();
-  return {
-    workflowService,
-    ensureConnected: () => Promise.resolve(),
-    close: () => Promise.resolve(),
-    withDeadline: same,
-    withMetadata: same,
-    withAbortSignal: same,
-  } as unknown as ConnectionLike;
 }
 
 /** Reads it through the client, as `holdfast show`, `status` and `why` do. */

@@ -14,9 +14,8 @@ export function bookingActivities(serviceUrl) {
       });
       const text = await response.text();
       if (response.ok) return text;
-      // A refusal and a service that is broken for good are not retried; everything else is.
-      if (response.status === 409 || response.status === 507)
-        throw ApplicationFailure.nonRetryable(text);
+      // What no repeat changes is not retried; everything else is, as Temporal does by default.
+      if ([400, 409, 507].includes(response.status)) throw ApplicationFailure.nonRetryable(text);
       throw new Error(text);
     },
   };

@@ -63,7 +63,11 @@ export async function startToolService(staged: readonly StagedDrawn[]): Promise<
       text += chunk.toString();
     });
     incoming.on('end', () => {
-      const asked = order.parse(JSON.parse(text));
+      const { data: asked } = order.safeParse(JSON.parse(text));
+      if (asked === undefined) {
+        send(response, 400, 'The item must be a number.');
+        return;
+      }
       const one = byRun.get(asked.run);
       if (one === undefined) {
         send(response, 404, 'There is no such run.');
