@@ -123,6 +123,7 @@ const running: readonly CommandSpec[] = [
       option('--cors-origin <origin>', 'other site whose pages may call; repeatable').argParser(
         originOf,
       ),
+      option('--no-console', 'serve the API alone, without the pages for people'),
       taskQueue('task queue of the runs that are started'),
       option('--wait <duration>', 'wait so long for a store or Temporal that does not answer')
         .argParser(waitOf)

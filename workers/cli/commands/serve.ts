@@ -27,6 +27,8 @@ interface ServeOptions extends CommonOptions {
   readonly tokens?: string;
   readonly corsOrigin?: readonly string[];
   readonly taskQueue?: string;
+  /** Serve the console, too. */
+  readonly console: boolean;
   /** Milliseconds. */
   readonly wait: number;
 }
@@ -72,7 +74,7 @@ async function reach(
 /** Serves until SIGINT or SIGTERM, then tells streams to connect elsewhere and finishes what it has begun. */
 export async function serve(context: CommandContext, options: ServeOptions): Promise<void> {
   const { output, variables, directory } = context;
-  const { host, port, corsOrigin: corsOrigins, taskQueue } = options;
+  const { host, port, corsOrigin: corsOrigins, taskQueue, console } = options;
   const environment = readEnvironment(variables, directory);
   const tokens = await tokensFrom(options.tokens, environment, directory);
   const { store, client } = await waitUntilReady(
@@ -84,7 +86,7 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
   const log = createLogger(environment.logLevel);
   try {
     const gateway = await createGateway({
-      ...{ client, tokens, log, version: packageVersion(), store: gatewayStore(store) },
+      ...{ client, tokens, log, console, version: packageVersion(), store: gatewayStore(store) },
       ...defined({ corsOrigins }),
     });
     const url = await gateway.app.listen({ host, port }).catch((thrown: unknown) => {
@@ -97,7 +99,7 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
     output.write(
       options.json === true
         ? `${JSON.stringify(ready)}\n`
-        : `gateway at ${url}, ${url}/openapi.json\n`,
+        : `gateway at ${url}, ${url}/openapi.json\n${console ? `console at ${url}/\n` : ''}`,
     );
     await ended;
     await gateway.close();
