@@ -1,0 +1,10 @@
+/** Command line of the chaos: `npm run chaos`. */
+import { runChaos } from './chaos/command-line';
+
+void runChaos(process.argv.slice(2), process.env, {
+  result: (line) => process.stdout.write(`${line}\n`),
+  people: (line) => process.stderr.write(`${line}\n`),
+}).then((code) => {
+  // Readers of streams that never ended would keep the process.
+  process.exit(code);
+});
