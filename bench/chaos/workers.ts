@@ -51,7 +51,11 @@ export class Workers {
   constructor(
     private readonly folder: string,
     private readonly onExit: (text: string) => void,
-  ) {}
+  ) {
+    process.once('exit', () => {
+      this.end();
+    });
+  }
 
   /** Starts a worker in this slot, as `start` says, or as the slot was filled before. */
   start(slot: number, start: WorkerStart | undefined = this.#starts[slot]): void {

@@ -195,6 +195,9 @@ export async function startWorld(
   const { token, entry } = makeToken({ name: 'chaos', role: 'operate' });
   const place = { exits, isOver, folder, taskQueue: name };
   const gateways = await openGateways(servers, links, place, JSON.stringify([entry]));
+  process.once('exit', () => {
+    for (const { process: gateway } of gateways) gateway?.child.kill('SIGKILL');
+  });
   const connection = await openConnection({ address: cluster.address, namespace: 'default' });
   const temporal = new Client({ connection });
   const urls = gateways.map(

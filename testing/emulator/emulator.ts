@@ -226,10 +226,12 @@ export class VendorEmulator {
     if (!isWorking) return;
     const isWhole = step.type === 'reply' && !request.progress.abandoned;
     const made = step.type === 'reply' ? step : step.reply;
-    const isBilledWhole = made !== undefined && this.#options.cutReplies === 'whole';
+    const isBilledWhole = isWhole || this.#options.cutReplies === 'whole';
     const usage: Usage = {
       ...input,
-      outputTokens: countTokens(isBilledWhole ? producedText(made) : produced),
+      outputTokens: countTokens(
+        isBilledWhole && made !== undefined ? producedText(made) : produced,
+      ),
       ...(isWhole ? step.usage : {}),
     };
     this.bill.charge(request.model, usage);
