@@ -22,6 +22,11 @@ export interface ConnectOptions {
   readonly dataConverter?: DataConverter;
   /** Milliseconds that the server may take to answer. Default 10,000. */
   readonly connectTimeoutMs?: number;
+  /**
+   * Milliseconds that Temporal may take for one answer, repeats included, before `unreachable`; a wait for the end of a run is
+   * not bounded. Default: about 23 s of repeats if it is down, and no limit if it hangs.
+   */
+  readonly answerTimeoutMs?: number;
   /** Task queue of the workers. Default `holdfast`. */
   readonly taskQueue?: string;
   /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
@@ -42,6 +47,12 @@ const text = (what: string): z.ZodType =>
   z
     .string({ error: `${what} must be a string` })
     .regex(/\S/, { error: `${what} is empty` })
+    .optional();
+
+const milliseconds = (name: string): z.ZodType =>
+  z
+    .number({ error: `\`${name}\` must be a number of milliseconds` })
+    .positive({ error: `\`${name}\` must be more than 0` })
     .optional();
 
 const tlsNames = {
@@ -79,10 +90,8 @@ const connectFields = {
   encryption: encryptionSchema.optional(),
   // Checked where it is used.
   dataConverter: z.unknown().optional(),
-  connectTimeoutMs: z
-    .number({ error: '`connectTimeoutMs` must be a number of milliseconds' })
-    .positive({ error: '`connectTimeoutMs` must be more than 0' })
-    .optional(),
+  connectTimeoutMs: milliseconds('connectTimeoutMs'),
+  answerTimeoutMs: milliseconds('answerTimeoutMs'),
   taskQueue: text('`taskQueue`'),
   searchAttributes: z.boolean({ error: '`searchAttributes` must be true or false' }).optional(),
   approvalKey: text('`approvalKey`'),

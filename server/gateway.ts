@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { validatorCompiler } from 'fastify-type-provider-zod';
+import { defaultTenant } from '../workflows/core/limits';
 import type { AccessToken } from './http/access-tokens';
 import { authenticate } from './http/authenticate';
 import { healthRoutes } from './http/health';
@@ -17,10 +18,11 @@ import { HttpProblem, problemOf, sendProblem } from './http/problem';
 import { safeJson } from './http/safe-json';
 import type { GatewayLimits, GatewayOptions } from './ports';
 import { defaultGatewayLimits } from './ports';
-import { deploymentRoutes, inboxRoute } from './routes/deployment-routes';
+import { consoleRoutes } from './routes/console-routes';
+import { deploymentRoutes, inboxRoute, patternRoutes } from './routes/deployment-routes';
 import type { RouteWorld } from './routes/gateway-routes';
 import { decisionRoutes, steerRoutes } from './routes/people-routes';
-import { lookRoutes, resultRoute, startRoutes } from './routes/run-routes';
+import { lookRoutes, resultRoute, startRoutes, whyRoute } from './routes/run-routes';
 import { eventRoute, storyRoutes } from './routes/story-routes';
 import { OpenStreams } from './streams/open-streams';
 
@@ -58,10 +60,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       exposedHeaders: ['location', 'retry-after'],
       methods: ['GET', 'POST'],
     });
-  await app.register(swagger, {
-    ...openApiOptions(options.version),
+  await app.register(swagger, openApiOptions(options.version));
+  const { client, store, log } = options;
+  healthRoutes(app, {
+    checks: {
+      Temporal: () => client.page({ tenant: defaultTenant, limit: 1 }),
+      ...(store === undefined ? {} : { 'the store': () => store.check() }),
+    },
+    notNow: () => (streams.draining.aborted ? 'This gateway ends.' : undefined),
+    log,
   });
-  healthRoutes(app, options, streams);
+  if (options.console === true) consoleRoutes(app);
   await app.register((api) => protectedRoutes(api, options, { ...options, limits, streams }), {
     prefix: '/v1',
   });
@@ -139,12 +148,14 @@ function protectedRoutes(
     startRoutes(api, world);
     lookRoutes(api, world);
     resultRoute(api, world);
+    whyRoute(api, world);
     eventRoute(api, world);
     storyRoutes(api, world);
     decisionRoutes(api, world);
     steerRoutes(api, world);
     inboxRoute(api, world);
     deploymentRoutes(api, world);
+    patternRoutes(api, world);
   });
 }
 

@@ -140,4 +140,5 @@ export const transcriptQuery = z.strictObject({
   offset: wholeNumber(0, 1_000_000_000).optional().default(0),
   limit: limitOf(100, 500),
 });
+export const patternParams = z.strictObject({ patternId: z.string().max(200) });
 export const patternsQuery = z.strictObject({ tenant });

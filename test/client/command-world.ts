@@ -106,7 +106,7 @@ export async function startCommandWorld(): Promise<CommandWorld> {
     HOLDFAST_STATE_DIR: path.join(folder, 'state'),
     HOLDFAST_CACHE_DIR: cacheDirectory,
     HOLDFAST_TASK_QUEUE: uniqueName('cli'),
-    HOLDFAST_STORE: stored.file,
+    HOLDFAST_STORE: stored.url,
     HOLDFAST_MODEL: `anthropic/${testModel}`,
     ANTHROPIC_API_KEY: 'test-key',
     ANTHROPIC_BASE_URL: emulator.url,

@@ -64,7 +64,7 @@ async function holdfast(...args: readonly string[]): Promise<string> {
   const variables = {
     PATH: searchPath,
     TEMPORAL_ADDRESS: server.address,
-    HOLDFAST_STORE: stored.file,
+    HOLDFAST_STORE: stored.url,
     HOLDFAST_CACHE_DIR: cacheDirectory,
     CRM_TOKEN: 'kq-blue-horse-stapler',
   };

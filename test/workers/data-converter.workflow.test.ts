@@ -166,7 +166,7 @@ async function holdfast(
       TEMPORAL_ADDRESS: server.address,
       TEMPORAL_NAMESPACE: namespace,
       HOLDFAST_STATE_DIR: path.join(folder, 'state'),
-      HOLDFAST_STORE: stored.file,
+      HOLDFAST_STORE: stored.url,
       ...variables,
     },
   });
