@@ -76,7 +76,9 @@ const settingShapes = {
   temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
   topP: z.number({ error: 'give a number above 0, at most 1' }).gt(0).max(1).optional(),
   stopSequences: z
-    .array(z.string().min(1, 'give a string that is not empty'), { error: 'give an array of strings' })
+    .array(z.string().min(1, 'give a string that is not empty'), {
+      error: 'give an array of strings',
+    })
     .min(1, 'give at least one text, or leave it out')
     .optional(),
   serviceTier: oneOf(...serviceTiers).optional(),
