@@ -1,5 +1,5 @@
 /** What a client is made with, and its check before anything connects. */
-import type { Client, ConnectionOptions } from '@temporalio/client';
+import type { Client, ConnectionOptions, TLSConfig } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { z } from 'zod';
 import { check, encryptionSchema, optionsOf, storeSchema } from './check-input';
@@ -45,7 +45,7 @@ export interface ConnectOptions {
 
 const text = (what: string): z.ZodType =>
   z
-    .string({ error: `${what} must be a text` })
+    .string({ error: `${what} must be a string` })
     .regex(/\S/, { error: `${what} is empty` })
     .optional();
 
@@ -55,9 +55,15 @@ const milliseconds = (name: string): z.ZodType =>
     .positive({ error: `\`${name}\` must be more than 0` })
     .optional();
 
+const tlsNames = {
+  serverNameOverride: true,
+  serverRootCACertificate: true,
+  clientCertPair: true,
+} satisfies Readonly<Record<keyof TLSConfig, true>>;
+
 const connectFields = {
   address: z
-    .string({ error: '`address` must be a text such as "localhost:7233"' })
+    .string({ error: '`address` must be a string such as "localhost:7233"' })
     .regex(/^(\[[\da-fA-F:]+\]|[^\s:/]+)(:\d{1,5})?$/, {
       error: ({ input }) =>
         `\`address\` is ${JSON.stringify(String(input).slice(0, 100))}; give host:port without a scheme, such as "localhost:7233"`,
@@ -69,9 +75,17 @@ const connectFields = {
     .custom((value) => value === null || ['boolean', 'object'].includes(typeof value), {
       error: '`tls` must be true, false, or an object of certificates',
     })
+    .superRefine((value, context) => {
+      const unknown = Object.keys(value ?? {}).find((key) => !(key in tlsNames));
+      if (unknown !== undefined)
+        context.addIssue({
+          code: 'custom',
+          message: `\`tls\` has no option "${unknown}"; it takes ${Object.keys(tlsNames).join(', ')}`,
+        });
+    })
     .optional(),
   metadata: z
-    .record(z.string(), z.string(), { error: '`metadata` must be an object of texts by name' })
+    .record(z.string(), z.string(), { error: '`metadata` must be an object of strings by name' })
     .optional(),
   encryption: encryptionSchema.optional(),
   // Checked where it is used.
@@ -99,7 +113,7 @@ export function checkConnectOptions(options: unknown): void {
 
 /** Errors: `invalid-input` for a connection, or one of the clients that a `Client` has. */
 export function checkClient(client: Client): void {
-  const { workflow } = client as Partial<Client>;
+  const { workflow } = { ...(client as Partial<Client> | undefined) };
   if (typeof workflow?.start === 'function') return;
   throw new ClientError(
     'invalid-input',

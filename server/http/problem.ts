@@ -84,6 +84,12 @@ function problemFrom(thrown: unknown): Problem {
 function ofFastify({ statusCode: status = 500, message }: FastifyError): Problem {
   if (status === 503) return problemOf(503, 'unavailable', unavailable);
   if (status < 400 || status >= 500) return problemOf(500, 'internal', internal);
+  if (status === 415)
+    return problemOf(
+      415,
+      'unsupported-media-type',
+      'The body must be JSON, with the header `Content-Type: application/json`.',
+    );
   const code = (STATUS_CODES[status] ?? 'bad-request').toLowerCase().replace(/\W+/g, '-');
   return problemOf(status, code, message);
 }

@@ -117,6 +117,7 @@ const running: readonly CommandSpec[] = [
       option('--cors-origin <origin>', 'other site whose pages may call; repeatable').argParser(
         originOf,
       ),
+      option('--no-console', 'serve the API alone, without the pages for people'),
       taskQueue('task queue of the runs that are started'),
       wait,
     ],
@@ -162,6 +163,7 @@ const looking: readonly CommandSpec[] = [
   {
     name: 'providers',
     about: 'show the health of the providers, as the runs of this store share it',
+    options: [option('--tenants', 'instead: what each tenant with a cap has spent today')],
     action: async () => (await import('./commands/providers.ts')).providers,
   },
   {

@@ -73,7 +73,10 @@ export async function createLocalWorker(
     const activities = createActivities({
       store,
       ...offer,
-      ...defined({ approvers: environment.approvers ?? offer.approvers }),
+      ...defined({
+        approvers: environment.approvers ?? offer.approvers,
+        tenantCaps: environment.tenantCaps ?? offer.tenantCaps,
+      }),
     });
     // Loads the tokenizer, which the first call needs, while the server starts.
     countAllTokens(offer.agents[0]?.name ?? '');
