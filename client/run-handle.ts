@@ -180,10 +180,10 @@ export class RunHandle<Output = JsonValue | undefined> {
    */
   async approve(
     approvalId: string,
-    given: Actor & { readonly digest?: string; readonly input?: JsonObject } = {},
+    options: Actor & { readonly digest?: string; readonly input?: JsonObject } = {},
   ): Promise<void> {
-    check(approverSchema, given);
-    const { input, ...decider } = given;
+    check(approverSchema, options);
+    const { input, ...decider } = options;
     const decision = { decision: 'approve', ...defined({ input }) } as const;
     return decide(this.access, approvalId, decision, decider);
   }
