@@ -4,12 +4,16 @@ import type { FuzzArea } from '../../bench/fuzz/fuzz-area';
 import { runFuzz } from '../../bench/fuzz/run-fuzz';
 
 /** Cases of each area; a long run is a command of its own. */
-const shortRun: Readonly<Record<string, number>> = { arguments: 400, 'store-files': 150 };
+const shortRun: Readonly<Record<string, number>> = {
+  arguments: 400,
+  'store-files': 150,
+  histories: 60,
+};
 
 test.each(fuzzAreas.map((area) => [area.name, area] as const))(
   '%s neither crashes nor hangs nor takes broken input for whole',
   async (name, area) => {
-    const cases = shortRun[name] ?? 80;
+    const cases = shortRun[name] ?? 40;
     const result = await runFuzz({ areas: [area], seed: 20_261_129, budgetMs: 3_600_000, cases });
     expect(result).toEqual({ cases, found: [] });
   },

@@ -32,7 +32,7 @@ const peers = {
 type PeerEngine = keyof typeof peers;
 
 /** All of them, in the order of the table. */
-export const peerEngines = Object.keys(peers) as readonly PeerEngine[];
+const peerEngines = Object.keys(peers) as readonly PeerEngine[];
 
 /** What every engine made of the faults. */
 export interface PeersScore {
