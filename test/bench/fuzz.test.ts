@@ -25,6 +25,9 @@ const found = [
   ['histories', 1, 3],
   ['histories', 1, 11],
   ['histories', 1, 91],
+  ['histories', 7, 324],
+  ['stream-chat', 7, 124],
+  ['stream-chat', 7, 172],
 ] as const;
 
 test.each(found)('%s, seed %i, case %i stays fixed', async (name, seed, from) => {
