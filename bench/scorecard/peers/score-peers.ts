@@ -67,8 +67,8 @@ function messageOf(thrown: unknown): string {
 
 async function endOf(client: Client, peer: PeerProcess, run: string): Promise<PeerEnd> {
   const late = delay(deadlineMs, { status: 'went on' } as const, { ref: false });
-  const told = await Promise.race([peer.start(run), late]);
-  if ('status' in told) return told;
+  const begun = await Promise.race([peer.start(run), late]);
+  if ('status' in begun) return begun;
   const handle = client.workflow.getHandle(`${taskQueue}-${run}`);
   const ended = handle.result().then(
     (answer): PeerEnd => ({ status: 'completed', answer: String(answer) }),
