@@ -28,6 +28,7 @@ const found = [
   ['histories', 7, 324],
   ['stream-chat', 7, 124],
   ['stream-chat', 7, 172],
+  ['stream-anthropic', 11, 121],
 ] as const;
 
 test.each(found)('%s, seed %i, case %i stays fixed', async (name, seed, from) => {

@@ -118,7 +118,10 @@ function wholeArguments({ argumentsText, lastPiece, isCumulative }: OpenCall): s
   return isCumulative || isRecord(parsedJson(before)) ? lastPiece : argumentsText;
 }
 
-/** Some servers send the arguments as an object. */
+/** Some servers send the arguments as an object. Errors: `BrokenStream` for what is neither: a part of them is lost. */
 function argumentText(value: unknown): string {
+  const isNothing = value === undefined || value === null;
+  if (!isNothing && !isRecord(value) && typeof value !== 'string')
+    throw new BrokenStream('the arguments of a tool call are no text');
   return isRecord(value) ? JSON.stringify(value) : asText(value);
 }
