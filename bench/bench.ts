@@ -1,4 +1,4 @@
-/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel|waiting|telemetry|console` the rest. */
+/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel|waiting|restarts|telemetry|console` the rest. */
 import { parseArgs } from 'node:util';
 import { cancelBench } from './cancel-bench';
 import { consoleBench } from './console-bench';
@@ -6,6 +6,7 @@ import { compactionBench, longRunBench } from './context-bench';
 import { fleetBench } from './fleet-bench';
 import { growthBench } from './growth-bench';
 import { historyBench } from './history-bench';
+import { restartBench } from './restart-bench';
 import { speedUsage } from './speed/arguments';
 import { telemetryBench } from './telemetry-bench';
 import { speedBench } from './speed/command-line';
@@ -15,9 +16,10 @@ const usage = [
   speedUsage,
   '       npm run bench -- history [--iterations N] [--json]',
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
-  '       npm run bench -- long-run|compaction|console [--iterations N] [--json]',
+  '       npm run bench -- long-run|compaction [--iterations N] [--json]',
+  '       npm run bench -- console [--iterations N] [--runs N] [--json]',
   '       npm run bench -- growth [--rounds N] [--json]',
-  '       npm run bench -- cancel|waiting [--runs N] [--json]',
+  '       npm run bench -- cancel|waiting|restarts [--runs N] [--json]',
   '       npm run bench -- telemetry [--rounds N] [--json]',
 ].join('\n');
 
@@ -55,6 +57,7 @@ const contextBenches: Readonly<
 const benchesOfRuns: Readonly<Record<string, (runs: number) => Promise<object>>> = {
   cancel: cancelBench,
   waiting: waitingBench,
+  restarts: restartBench,
 };
 
 function print(result: object, asJson: boolean): void {
@@ -106,8 +109,8 @@ async function measured(name: string, values: Given): Promise<number> {
     print(await historyBench(iterations), values.json);
     return 0;
   }
-  if (name === 'console' && iterations !== undefined) {
-    print(await consoleBench(iterations), values.json);
+  if (name === 'console' && iterations !== undefined && runs !== undefined) {
+    print(await consoleBench(iterations, runs), values.json);
     return 0;
   }
   if (name === 'fleet' && runs !== undefined && minutes !== undefined) {

@@ -5,6 +5,7 @@ import { Connection, isGrpcServiceError } from '@temporalio/client';
 import type { TLSConfig } from '@temporalio/client';
 import type * as EnvConfig from '@temporalio/envconfig';
 import { rememberSecret } from '../activities/untrusted/known-secrets';
+import { closedConnection } from '../client/closed-connection';
 import { defined } from '../workflows/core/json';
 import type { TemporalEnvironment } from './env';
 import { reasonOf, SetupError, UnreachableError } from './setup-error';
@@ -144,6 +145,7 @@ async function probe({
     connection = await Connection.connect({
       address,
       connectTimeout: attemptTimeoutMs,
+      plugins: [closedConnection],
       ...defined({ apiKey, tls, metadata }),
     });
   } catch (thrown) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, WorkflowClient } from '@temporalio/client';
+import { closedConnection } from '../../client/closed-connection';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import { reply } from '../../testing/emulator/script';
@@ -123,7 +124,10 @@ test('survives kill -9 of its worker at 20 random moments', async () => {
   let killed = 0;
   emulator.clearScripts();
   emulator.script(recorder(() => killed >= kills));
-  const connection = await Connection.connect({ address: server.address });
+  const connection = await Connection.connect({
+    address: server.address,
+    plugins: [closedConnection],
+  });
   const client = new WorkflowClient({ connection });
   let worker = await startWorker(taskQueue, ledger);
   let spare = startWorker(taskQueue, ledger);
@@ -160,7 +164,10 @@ test('survives kill -9 of the Temporal server and the worker together', async ()
   let isRestarted = false;
   emulator.clearScripts();
   emulator.script(recorder(() => isRestarted));
-  let connection = await Connection.connect({ address: server.address });
+  let connection = await Connection.connect({
+    address: server.address,
+    plugins: [closedConnection],
+  });
   const workflowId = `run-${randomUUID()}`;
   const worker = await startWorker(taskQueue, ledger);
   await new WorkflowClient({ connection }).start<typeof agentRun>(agentRunWorkflow, {
@@ -177,7 +184,7 @@ test('survives kill -9 of the Temporal server and the worker together', async ()
   server = await startServer();
   isRestarted = true;
   const successor = await startWorker(taskQueue, ledger);
-  connection = await Connection.connect({ address: server.address });
+  connection = await Connection.connect({ address: server.address, plugins: [closedConnection] });
   const handle = new WorkflowClient({ connection }).getHandle<typeof agentRun>(workflowId);
   const outcome = await outcomeOf(handle);
   await successor.kill();

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type * as Testing from '@temporalio/testing';
+import { closedConnection } from '../../client/closed-connection';
 import { readEnvironment } from '../../workers/env';
 import { SetupError } from '../../workers/setup-error';
 import { findTemporalProgram } from '../../workers/temporal-server/find-program';
@@ -46,6 +47,7 @@ export async function startTestServer(): Promise<TestWorkflowEnvironment> {
     const file = await boundToThisProcess(folder, program);
     return await environment.createTimeSkipping({
       server: { executable: { type: 'existing-path', path: file } },
+      plugins: [closedConnection],
     });
   } finally {
     // The shell has read its script.
