@@ -223,11 +223,12 @@ export class VendorEmulator {
     const produced = await this.#send(request, response, actions);
     if (!isWorking) return;
     const isWhole = step.type === 'reply' && !request.progress.abandoned;
-    const made = step.type === 'reply' ? step : step.reply;
-    const isBilledWhole = made !== undefined && this.#options.cutReplies === 'whole';
     const usage: Usage = {
       ...input,
-      outputTokens: countTokens(isBilledWhole ? producedText(made) : produced),
+      outputTokens:
+        isWhole || this.#options.cutReplies === 'whole'
+          ? replyTokens(step)
+          : Math.max(reportedTokens(request, step), countTokens(produced)),
       ...(isWhole ? step.usage : {}),
     };
     this.bill.charge(request.model, usage);
@@ -285,6 +286,17 @@ export class VendorEmulator {
       }),
     };
   }
+}
+
+/** Output tokens of the reply that a step makes, or breaks. */
+function replyTokens(step: Step): number {
+  const made = step.type === 'reply' ? step : step.reply;
+  return made === undefined ? 0 : countTokens(producedText(made));
+}
+
+/** What an answer reports before there is anything: Anthropic's first event says that one token is used. */
+function reportedTokens({ wire, progress }: RecordedRequest, step: Step): number {
+  return wire === 'anthropic' && progress.eventsSent > 0 ? Math.min(1, replyTokens(step)) : 0;
 }
 
 function refuseText(route: Route, { problem }: ParsedBody): VendorError | undefined {

@@ -117,7 +117,10 @@ function reachOf({ seen, isUnsent = false }: Answer): BrokenReply['reach'] {
 
 /** Whether an error shows that no connection was made, so the vendor never saw the request. */
 function isUnsent(thrown: unknown): boolean {
-  return gatherEvidence(thrown).chain.some(({ code }) => unsentCodes.test(code));
+  return gatherEvidence(thrown).chain.some(
+    // A proxy without a server behind it accepts, and resets before the connection is used.
+    ({ code, syscall }) => unsentCodes.test(code) || syscall === 'connect',
+  );
 }
 
 async function readStream(
