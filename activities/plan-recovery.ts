@@ -6,6 +6,7 @@ import type { Message } from '../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../workflows/core/recovery/ports';
 import type { ProposedToolCall } from '../workflows/core/tools/ports';
 import type { RecoveryAction, RecoverySource } from '../workflows/core/recovery/action';
+import { cappedTenant } from './definitions/tenant-caps';
 import type { ActivityDeps, Feature, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import type { LearnedAction } from './definitions/feature-hooks';
@@ -128,6 +129,7 @@ async function ask<Answer>(place: Place, wanted: WantedAnswer<Answer>): Promise<
     provider,
     route,
     limits,
+    capped: cappedTenant(deps.tenantCaps, config.tenant),
     prompt: plannerPrompt(input.context, config, place.messages),
     maxOutputTokens: answerTokens,
     timeoutMs: limits.recoveryPlanTimeoutMs,

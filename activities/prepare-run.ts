@@ -21,9 +21,12 @@ import { countAllTokens } from './measure/count-tokens';
 import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { checkAttachments } from './definitions/checks/check-attachments';
+import { sharedClock } from './model-call/shared-health';
 import { saidBlocks } from './model-call/said-blocks';
 import { appendPending } from './model-call/pending-results';
 import { defined, without } from '../workflows/core/json';
+import { takePlace } from './definitions/run-places';
+import { type CappedTenant, cappedTenant } from './definitions/tenant-caps';
 import { runConfigJson } from './definitions/run-config';
 import { storeRunFacts } from './definitions/run-facts';
 import { allowanceOf, checkBudget, checkPriced } from './definitions/checks/check-budget';
@@ -136,12 +139,15 @@ function budgetOf(
   deps: ActivityDeps,
   agent: ResolvedAgent,
   input: PrepareRunInput,
+  { tenant, daily }: CappedTenant,
 ): Allowance | undefined {
   const wanted = input.budget && checkBudget('This run', input.budget);
   const allowance = allowanceOf({ ...agent.budget, ...wanted }, input.parent?.allowance);
   const isInMoney = allowance?.nanoUsd !== undefined;
   const chains = deps.subagents?.chainsBelow(agent, deps.catalog.agents) ?? agent.chain;
   checkPriced('This run', isInMoney ? { usd: usdOf(allowance.nanoUsd) } : {}, chains);
+  if (daily?.nanoUsd !== undefined)
+    checkPriced(`Tenant "${tenant}"`, { usd: usdOf(daily.nanoUsd) }, chains);
   return allowance;
 }
 
@@ -169,6 +175,30 @@ function tenantOf({ tenant }: PrepareRunInput): string | undefined {
   throw configInvalid(
     `The tenant ${JSON.stringify(tenant.slice(0, 120))} is not usable; use 1 to 100 letters, digits, "_", "-", ".", "@" and ":".`,
   );
+}
+
+/** Whether a run takes a place of its tenant: a subagent has that of its parent run, and a run under way has its own. */
+function startsByItself({ parent, underway }: PrepareRunInput): boolean {
+  return parent === undefined && underway === undefined;
+}
+
+/** What a run may spend, alone and with its tenant's other runs, once there is a place for it. */
+async function admittedRun(
+  deps: ActivityDeps,
+  store: Store,
+  agent: ResolvedAgent,
+  input: PrepareRunInput,
+): Promise<{
+  readonly tenant: string | undefined;
+  readonly capped: CappedTenant;
+  readonly budget: Allowance | undefined;
+}> {
+  const tenant = tenantOf(input);
+  const capped = cappedTenant(deps.tenantCaps, tenant);
+  const budget = checkedForRun(() => budgetOf(deps, agent, input, capped));
+  if (capped.runs !== undefined && startsByItself(input))
+    await takePlace(store, capped.tenant, capped.runs, (await sharedClock(store))());
+  return { tenant, capped, budget };
 }
 
 /** Asks a model to continue after its own answer: no vendor accepts a request that ends with one. */
@@ -265,7 +295,7 @@ function declared(
 /**
  * Prepares a run, or the agent that one under way is handed to.
  *
- * Errors: `agent_unknown`, `config_invalid`, `workspace_missing`, `store_mismatch`, `store_unavailable`.
+ * Errors: `agent_unknown`, `config_invalid`, `tenant_cap`, `workspace_missing`, `store_mismatch`, `store_unavailable`.
  */
 export async function prepareRun(
   deps: ActivityDeps,
@@ -276,18 +306,18 @@ export async function prepareRun(
   const { starter, agent } = agents;
   checkRepeatEffects(deps, [...starter.policies, ...agent.policies], input);
   const limits = checkedForRun(() => limitsOf(starter, input));
-  const budget = checkedForRun(() => budgetOf(deps, starter, input));
+  const { tenant, capped, budget } = await admittedRun(deps, store, starter, input);
   const goal = await checkedGoal(deps, store, agent, input);
   const workspace = await checkWorkspace(input.workspace);
-  const tenant = tenantOf(input);
   const { own: context, ofRun } = await givenContext(deps, starter, agent, input);
-  const { completion } = starter;
   const instructions = await instructionsFor(agent, { tenant, workspace, context });
   const system = agent.systemWith(instructions, starter);
   const tools = toolSpecs(agent, starter);
   const head = input.underway?.head ?? (await firstHead(store, { ...input, goal }));
-  const { chain, compaction } = agent;
-  const { knowledge, spend } = await knowledgeOfAgent(deps, agent, limits, budget);
+  const { knowledge, spend } = await knowledgeOfAgent(deps, agent, limits, {
+    allowance: budget,
+    capped,
+  });
   const policies = withAlternatives(agent.policies, knowledge);
   const definition = await withSpend(spend, () =>
     store.putBlob(
@@ -295,11 +325,11 @@ export async function prepareRun(
         agent: agent.name,
         system,
         tools,
-        completion,
+        completion: starter.completion,
         answer: starter.answer?.inputSchema,
-        chain,
+        chain: agent.chain,
         limits,
-        compaction,
+        compaction: agent.compaction,
         workspace,
         tenant,
         knowledge,

@@ -1,10 +1,11 @@
-/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel|waiting|telemetry` the rest. */
+/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel|waiting|restarts|telemetry` the rest. */
 import { parseArgs } from 'node:util';
 import { cancelBench } from './cancel-bench';
 import { compactionBench, longRunBench } from './context-bench';
 import { fleetBench } from './fleet-bench';
 import { growthBench } from './growth-bench';
 import { historyBench } from './history-bench';
+import { restartBench } from './restart-bench';
 import { speedUsage } from './speed/arguments';
 import { telemetryBench } from './telemetry-bench';
 import { speedBench } from './speed/command-line';
@@ -16,7 +17,7 @@ const usage = [
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
   '       npm run bench -- long-run|compaction [--iterations N] [--json]',
   '       npm run bench -- growth [--rounds N] [--json]',
-  '       npm run bench -- cancel|waiting [--runs N] [--json]',
+  '       npm run bench -- cancel|waiting|restarts [--runs N] [--json]',
   '       npm run bench -- telemetry [--rounds N] [--json]',
 ].join('\n');
 
@@ -50,6 +51,7 @@ const contextBenches: Readonly<
 const benchesOfRuns: Readonly<Record<string, (runs: number) => Promise<object>>> = {
   cancel: cancelBench,
   waiting: waitingBench,
+  restarts: restartBench,
 };
 
 function print(result: object, asJson: boolean): void {

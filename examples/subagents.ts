@@ -1,6 +1,6 @@
 /** Example: an agent that delegates parts of its work to others, side by side, under one budget. */
 import { z } from 'zod';
-import type { AgentDefinition, PriceTable } from '../activities/index';
+import type { AgentDefinition, PriceTable, TenantCapTable } from '../activities/index';
 import { createActivities, defineSubagent, defineTool } from '../activities/index';
 import type { RunResult } from '../client/index';
 import { reply } from '../testing/index';
@@ -55,6 +55,12 @@ const prices: PriceTable = {
   'ollama/': { input: 0, output: 0 },
 };
 
+/** What all runs of a tenant may use together: dollars and tokens a UTC day, and runs in progress. */
+const tenantCaps: TenantCapTable = {
+  '*': { usd: 50, runs: 20 },
+  acme: { usd: 500, tokens: 100_000_000 },
+};
+
 /** The model's part, as the emulator plays it: each agent knows itself by its instructions. */
 function playModel({ emulator }: OfflineWorld): void {
   emulator.script((request) => {
@@ -84,6 +90,7 @@ export async function askTheWriter(world: OfflineWorld): Promise<RunResult> {
       providers: [provider],
       agents: [writer, researcher],
       prices,
+      tenantCaps,
     }),
   });
   return worker.runUntil(async () => {

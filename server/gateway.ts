@@ -7,16 +7,18 @@ import type { FastifyInstance } from 'fastify';
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { validatorCompiler } from 'fastify-type-provider-zod';
+import { defaultTenant } from '../workflows/core/limits';
 import type { AccessToken } from './http/access-tokens';
 import { authenticate } from './http/authenticate';
 import { healthRoutes } from './http/health';
 import { bodyBytes } from './http/large-bodies';
 import { openApiOptions } from './http/open-api';
+import { shortened } from '../workflows/core/shortened';
 import { HttpProblem, problemOf, sendProblem } from './http/problem';
 import { safeJson } from './http/safe-json';
 import type { GatewayLimits, GatewayOptions } from './ports';
 import { defaultGatewayLimits } from './ports';
-import { deploymentRoutes, inboxRoute } from './routes/deployment-routes';
+import { deploymentRoutes, inboxRoute, patternRoutes } from './routes/deployment-routes';
 import type { RouteWorld } from './routes/gateway-routes';
 import { decisionRoutes, steerRoutes } from './routes/people-routes';
 import { lookRoutes, resultRoute, startRoutes } from './routes/run-routes';
@@ -60,7 +62,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   await app.register(swagger, {
     ...openApiOptions(options.version),
   });
-  healthRoutes(app, options, streams);
+  const { client, store, log } = options;
+  healthRoutes(app, {
+    checks: {
+      Temporal: () => client.page({ tenant: defaultTenant, limit: 1 }),
+      ...(store === undefined ? {} : { 'the store': () => store.check() }),
+    },
+    notNow: () => (streams.draining.aborted ? 'This gateway ends.' : undefined),
+    log,
+  });
   await app.register((api) => protectedRoutes(api, options, { ...options, limits, streams }), {
     prefix: '/v1',
   });
@@ -95,7 +105,11 @@ function createServer({ log }: GatewayOptions, limits: GatewayLimits): FastifyIn
   app.setErrorHandler(sendProblem);
   app.setNotFoundHandler((request, reply) =>
     sendProblem(
-      new HttpProblem(404, 'not-found', 'There is nothing here. /openapi.json says what there is.'),
+      new HttpProblem(
+        404,
+        'not-found',
+        `The gateway has no route ${request.method} ${shortened(request.url.replace(/\?.*$/s, ''), 200)}. /openapi.json lists its routes.`,
+      ),
       request,
       reply,
     ),
@@ -140,6 +154,7 @@ function protectedRoutes(
     steerRoutes(api, world);
     inboxRoute(api, world);
     deploymentRoutes(api, world);
+    patternRoutes(api, world);
   });
 }
 

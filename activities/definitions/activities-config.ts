@@ -4,6 +4,7 @@ import type { Provider } from '../providers/provider';
 import type { Store } from '../stores/store';
 import type { AgentDefinition } from './agent';
 import type { Notification, Notifier } from './notifier';
+import type { TenantCapTable } from './tenant-caps';
 
 /** What a worker's activities are made of. */
 export interface ActivitiesConfig {
@@ -14,6 +15,11 @@ export interface ActivitiesConfig {
   readonly prices?: PriceTable;
   /** Windows of models in tokens, before the built-in list: by the beginning of a model's name. */
   readonly windows?: WindowTable;
+  /**
+   * What all runs of a tenant may use together: US dollars and tokens a UTC day, and runs in progress. By the tenant's name; `*` is
+   * for every tenant. Give all workers of a store the same. Default: no caps.
+   */
+  readonly tenantCaps?: TenantCapTable;
   /** Default: none, and nobody is notified. */
   readonly notifiers?: readonly Notifier[];
   /** Waits that people are notified of. Default: all. */

@@ -11,6 +11,7 @@ import type { ActivitiesConfig } from './activities-config';
 import type { FeatureHooks } from './feature-hooks';
 import type { RunConfig } from './run-config';
 import { parseRunConfig } from './run-config';
+import type { TenantCapTable } from './tenant-caps';
 import type { Store } from '../stores/store';
 import { thisWorker } from '../lifecycle/worker-identity';
 
@@ -21,6 +22,8 @@ export interface ActivityDeps extends FeatureHooks {
   readonly clock: () => number;
   /** Who may decide on approvals; absent: decisions need no signature. */
   readonly approvers?: readonly Approver[];
+  /** What tenants may use; absent: no caps. */
+  readonly tenantCaps?: TenantCapTable;
   /** Definitions read so far, by hash; content-addressed, so never stale. */
   readonly definitions: Map<ContentHash, RunConfig>;
   /** Facts of runs read so far, likewise. */

@@ -9,6 +9,7 @@ import type { PrepareRunResult } from '../../workflows/core/run/ports';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
 import type { ActivityDeps } from '../definitions/activity-deps';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
+import type { CappedTenant } from '../definitions/tenant-caps';
 import type { KnownTool, ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
 import {
   hintChars,
@@ -84,7 +85,7 @@ function merged(said: z.infer<typeof saidTools>, tools: readonly KnownTool[]): T
 /** Which route to ask about which tools, and the budget; absent: no limit. */
 export type KnowledgeQuestion = Pick<
   JsonQuestion<ToolKnowledge>,
-  'store' | 'provider' | 'route' | 'limits'
+  'store' | 'provider' | 'route' | 'limits' | 'capped'
 > & { readonly tools: readonly KnownTool[]; readonly allowance?: Allowance };
 
 /** Knowledge, and what it cost to ask for it, if anything. */
@@ -153,7 +154,10 @@ export async function knowledgeOfAgent(
   { store, catalog }: ActivityDeps,
   agent: ResolvedAgent,
   limits: Limits,
-  allowance: Allowance | undefined,
+  {
+    allowance,
+    capped,
+  }: { readonly allowance: Allowance | undefined; readonly capped: CappedTenant },
 ): Promise<MadeKnowledge> {
   // What `read_output` can read, only the conversation says; it does the work of no other tool.
   const tools = [...agent.registry.values()].filter(({ name }) => name !== readOutputTool);
@@ -161,7 +165,10 @@ export async function knowledgeOfAgent(
   const provider = route && catalog.providers.get(route.provider);
   return agent.knowledge === 'rules' || route === undefined || provider === undefined
     ? { knowledge: knowledgeByRules(tools) }
-    : knowledgeByModel({ store, provider, route, tools, limits, ...defined({ allowance }) });
+    : knowledgeByModel({
+        ...{ store, provider, route, tools, limits, capped },
+        ...defined({ allowance }),
+      });
 }
 
 /** The tools' policies with the alternatives that the core may suggest. */

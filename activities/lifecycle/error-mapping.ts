@@ -38,13 +38,18 @@ const handedOver: ReadonlySet<InfraError['code']> = new Set([
 /** Milliseconds until another worker may take a task that this worker cannot run (ADR 0008). */
 const handOverDelayMs = 1_000;
 
+/** When a call that waits for other calls of its tenant asks again. */
+function capDelayMs({ code, retryAfterMs }: InfraError): number | undefined {
+  return code === 'tenant_cap' ? retryAfterMs : undefined;
+}
+
 /** Turns anything thrown in an activity into the failure that crosses its boundary. */
 export function boundaryFailure(thrown: unknown): ApplicationFailure | CancelledFailure {
   if (thrown instanceof ApplicationFailure || thrown instanceof CancelledFailure) return thrown;
   if (thrown instanceof InfraException) {
     const { failure } = thrown;
-    const isHandedOver = handedOver.has(failure.code);
-    return applicationFailure(failure, isHandedOver ? { delayMs: handOverDelayMs } : undefined);
+    const delayMs = handedOver.has(failure.code) ? handOverDelayMs : capDelayMs(failure);
+    return applicationFailure(failure, delayMs === undefined ? undefined : { delayMs });
   }
   const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   return applicationFailure({

@@ -7,6 +7,7 @@ import type { Limits } from '../../workflows/core/limits';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import type { ResolvedRoute } from '../definitions/resolve-route';
+import type { CappedTenant } from '../definitions/tenant-caps';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import { measureText } from '../measure/measure-request';
@@ -21,6 +22,8 @@ import type { Attempting } from './route-attempt';
 import { beat, thinkingMsOn, tooManyLost } from './route-attempt';
 import type { Admission, RouteCall } from './shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall, sharedClock } from './shared-health';
+import type { Payer } from './tenant-spend';
+import { withinTenantCaps } from './tenant-spend';
 
 /** Temperature of every such request (R-REC-3). */
 const temperature = 0.2;
@@ -47,6 +50,8 @@ export interface JsonQuestion<Answer> extends WantedAnswer<Answer> {
   readonly unstructured?: true | undefined;
   /** The answer, if it is there already: then nothing is sent. */
   readonly known?: () => Promise<Answer | undefined>;
+  /** Whose request it is. */
+  readonly capped: CappedTenant;
   /** Meters each request, and reports it in heartbeats. */
   readonly attempting: Attempting;
   /** Stable over attempts: who probes a recovering route. */
@@ -88,17 +93,15 @@ function requestOf(
   };
 }
 
-/** Sends until there is a reply, or retries or the budget are exhausted. The meter counts each request. */
-async function sendWithRetries(
+/** Sends one request within the caps of its tenant. The meter counts it, however it ends. */
+function sendOnce(
   question: JsonQuestion<unknown>,
-  signal: AbortSignal,
-  retries: number,
+  { signal, payer }: Sending,
+  isStructured: boolean,
 ): Promise<ModelReply> {
   const { provider, limits, route, attempting } = question;
   const { meter } = attempting;
-  const paid = paidRequest(question);
-  let isStructured = question.unstructured !== true && route.toolProtocol === 'native';
-  for (let failures = 0; ; failures += 1) {
+  return withinTenantCaps(payer, meter, paidRequest(question), async (paid) => {
     const request = requestOf(question, meter.admit(paid), isStructured);
     beat(attempting);
     try {
@@ -115,14 +118,38 @@ async function sendWithRetries(
       meter.chargeReply(reply);
       return reply;
     } catch (thrown) {
+      meter.chargeBroken(signal.aborted ? undefined : failureOf(provider, thrown));
+      throw thrown;
+    }
+  });
+}
+
+/** What the requests of a question have in common. */
+interface Sending {
+  readonly signal: AbortSignal;
+  readonly payer: Payer;
+  readonly retries: number;
+}
+
+/** Sends until there is a reply, or retries or the budget are exhausted. */
+async function sendWithRetries(
+  question: JsonQuestion<unknown>,
+  sending: Sending,
+): Promise<ModelReply> {
+  const { provider, limits, route } = question;
+  const { signal, retries: streamRetries } = sending;
+  let isStructured = question.unstructured !== true && route.toolProtocol === 'native';
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await sendOnce(question, sending, isStructured);
+    } catch (thrown) {
       const failure = failureOf(provider, thrown);
-      meter.chargeBroken(signal.aborted ? undefined : failure);
       // Older models and servers do not know the format; the prompt asks for it too.
       const isUnknownFormat = failure.structure !== undefined && isStructured;
       if (isUnknownFormat) isStructured = false;
       const decision = isUnknownFormat
         ? ({ type: 'retry', delayMs: 0 } as const)
-        : decideRetry(failure, failures, { ...limits, streamRetries: retries });
+        : decideRetry(failure, failures, { ...limits, streamRetries });
       if (signal.aborted || decision.type === 'give-up') throw thrown;
       await sleep(decision.delayMs, undefined, { signal });
     }
@@ -139,9 +166,11 @@ async function sendReported(
     clock,
   }: { readonly call: RouteCall; readonly admission: Admission; readonly clock: () => number },
 ): Promise<ModelReply> {
-  const { store, provider } = question;
+  const { store, provider, capped, timeoutMs } = question;
+  const payer = { store, capped, clock, timeoutMs };
+  const retries = admission.isProbe ? 0 : question.retries;
   try {
-    const reply = await sendWithRetries(question, signal, admission.isProbe ? 0 : question.retries);
+    const reply = await sendWithRetries(question, { signal, payer, retries });
     await reportAnsweredCall(store, call, admission, clock());
     return reply;
   } catch (thrown) {

@@ -14,6 +14,7 @@ import type { ResolvedRoute } from '../definitions/resolve-route';
 import { interruption, withHeartbeat } from '../lifecycle/activity-lifecycle';
 import { beginDeadline } from '../lifecycle/deadline';
 import { defined } from '../../workflows/core/json';
+import type { PaidRequest } from './allowance';
 import type { AttemptMemory } from './attempt-memory';
 import { memoryTextChars, readMemory } from './attempt-memory';
 import { applicationFailure } from '../lifecycle/error-mapping';
@@ -26,6 +27,9 @@ import type { RouteCall } from './shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall, sharedClock } from './shared-health';
 import type { MeterReading } from './call-meter';
 import { CallMeter } from './call-meter';
+import type { Payer } from './tenant-spend';
+import { withinTenantCaps } from './tenant-spend';
+import { cappedTenant } from '../definitions/tenant-caps';
 import type { RequestMeasure } from '../measure/measure-request';
 import type { Store } from '../stores/store';
 import { thisWorker } from '../lifecycle/worker-identity';
@@ -96,6 +100,8 @@ export interface OpenRoute {
   readonly provider: Provider;
   readonly route: ResolvedRoute;
   readonly call: RouteCall;
+  /** Whose request it is. */
+  readonly payer: Payer;
   /** 0 for a probe: the next prober retries. */
   readonly retries: number;
   readonly clock: () => number;
@@ -151,18 +157,31 @@ async function failAttempt(
  * Sends one request within what is left to spend and the attempt's deadlines. An attempt that takes too long overall is
  * aborted: Temporal's own limit would retry it as if the worker were lost, uncounted, and paid for each time (ADR 0004, 0007).
  *
- * Errors: ApplicationFailure, which Temporal retries or the core handles; `budget_exhausted`, and nothing was sent then.
+ * Errors: ApplicationFailure, which Temporal retries or the core handles; `budget_exhausted` and `tenant_cap`, and nothing was sent
+ * then.
  */
-export async function sendAttempt(
+export function sendAttempt(
   open: OpenRoute,
   attempting: Attempting,
-  { request, measure, parts }: MeasuredRequest,
+  asked: MeasuredRequest,
   onText: (text: string) => void = () => undefined,
 ): Promise<ModelReply> {
+  const { measure, request } = asked;
+  const paid = { measure, price: open.route.price, maxOutputTokens: request.maxOutputTokens };
+  return withinTenantCaps(open.payer, attempting.meter, paid, (limited) =>
+    sendMetered(open, attempting, asked, limited, onText),
+  );
+}
+
+async function sendMetered(
+  open: OpenRoute,
+  attempting: Attempting,
+  { request, parts }: MeasuredRequest,
+  paid: PaidRequest,
+  onText: (text: string) => void,
+): Promise<ModelReply> {
   const { firstByteMs, betweenBytesMs, modelCallTimeoutMs } = open.call.limits;
-  const { price } = open.route;
   const { meter } = attempting;
-  const paid = { measure, price, maxOutputTokens: request.maxOutputTokens };
   const admittedRequest = { ...request, maxOutputTokens: meter.admit(paid) };
   // Each heartbeat is billed. Without a budget, the first one can wait for a call that takes longer (ADR 0034).
   if (meter.isBudgeted) beat(attempting);
@@ -221,7 +240,9 @@ export async function onRoute<Result>(
   const call: RouteCall = { route: routeName(route), holder, limits, startedAtMs: clock() };
   return admitted(store, call, async (admission) => {
     const retries = probe || admission.isProbe ? 0 : limits.streamRetries;
-    const result = await work({ store, provider, route, call, retries, clock });
+    const capped = cappedTenant(deps.tenantCaps, definition.config.tenant);
+    const payer = { store, capped, clock, timeoutMs: limits.modelCallTimeoutMs };
+    const result = await work({ store, provider, route, call, payer, retries, clock });
     await reportAnsweredCall(store, call, admission, clock());
     return result;
   });

@@ -9,6 +9,7 @@ import type { EraseOptions, EraseResult } from './content/erase';
 import type { SweepOptions, SweepResult } from './content/sweep';
 import type { LiveTexts } from './live-texts';
 import type { PatternStore } from './patterns/pattern-store';
+import type { TenantStore } from './tenants/tenant-store';
 
 /** A call, and the iteration of its run in which it was made. */
 const callPlaceShape = z.object({ key: z.string(), iteration: z.number() });
@@ -166,6 +167,8 @@ export interface Store {
   readonly encryption?: Encryption | undefined;
   /** What runs learn, in the same database. @internal */
   readonly patterns: PatternStore;
+  /** What counts against the caps of tenants. @internal */
+  readonly tenants: TenantStore;
   /** The text of model calls in progress, for whoever watches their runs. @internal */
   readonly liveTexts: LiveTexts;
   /** Begins to collect writes; what is never committed is not written. @internal */

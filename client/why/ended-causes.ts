@@ -194,6 +194,17 @@ const failedCauses: { readonly [Reason in FailureReason]: FailedCause } = {
   guard_tool_calls: limit('guard_tool_calls', 'limits.maxToolCalls'),
   guard_active_time: limit('guard_active_time', 'limits.maxActiveMs'),
   guard_budget: budget,
+  guard_tenant_cap: (facts, outcome) => ({
+    cause: 'guard_tenant_cap',
+    says: reached(outcome),
+    next: [
+      {
+        text: 'Wait as it says, or raise the cap of the tenant: tenantCaps, HOLDFAST_TENANT_CAPS.',
+      },
+      { text: 'See what each tenant has used today:', command: 'holdfast providers --tenants' },
+      resumed('Then go on where it was:', facts),
+    ],
+  }),
   guard_tool_cap: limit('guard_tool_cap', 'maxCalls of the tool', repetition),
   guard_file_edits: limit('guard_file_edits', 'limits.maxEditsPerFile', repetition),
   guard_loop: limit('guard_loop', 'limits.maxSameCalls', repetition),

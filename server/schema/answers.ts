@@ -215,8 +215,16 @@ export const providerList = z
   })
   .meta({ id: 'ProviderList' });
 
+export const pattern = z
+  .object({
+    id: z.string(),
+    tenant: z.string(),
+    status: z.enum(['candidate', 'active', 'demoted', 'disabled']),
+  })
+  .meta({ id: 'Pattern', description: 'Its further fields: `holdfast patterns show`' });
+
 export const patternList = z
-  .object({ patterns: z.array(z.record(z.string(), z.unknown())).readonly() })
+  .object({ patterns: z.array(pattern).readonly() })
   .meta({ id: 'PatternList' });
 
 export const caller = z

@@ -64,6 +64,7 @@ describe('the end of a run', () => {
     'guard_tool_calls',
     'guard_active_time',
     'guard_budget',
+    'guard_tenant_cap',
     'guard_tool_cap',
     'guard_file_edits',
     'guard_loop',

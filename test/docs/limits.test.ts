@@ -48,6 +48,10 @@ const sections: Readonly<Record<string, Readonly<Record<string, readonly [string
     'Description of a tool': ['activities/tools/define-tool.ts', 'maxDescriptionChars'],
     "Schema of an MCP server's tool": ['activities/tools/mcp/mcp-definitions.ts', 'maxSchemaChars'],
     'All schemas of an MCP server': ['activities/tools/mcp/mcp-definitions.ts', 'maxServerChars'],
+    "Runs in progress that a tenant's cap allows": [
+      'activities/definitions/tenant-caps.ts',
+      'mostRuns',
+    ],
     'extraBody of a route; extraHeaders the same': [
       'activities/providers/settings/setting-rules.ts',
       'mostExtraBytes',

@@ -123,7 +123,9 @@ describe('knowledge by a model', () => {
     heartbeatDetails?: object,
   ): Promise<MadeKnowledge> {
     const { store } = stored;
-    const question = { store, provider, route: aRoute(), limits: defaultLimits, tools, ...more };
+    const capped = { tenant: 'default' };
+    const place = { store, provider, route: aRoute(), limits: defaultLimits, capped };
+    const question = { ...place, tools, ...more };
     // Each question comes an hour after the one before, by the server's clock: the route has recovered from its failure.
     nowMs += 3_600_000;
     const environment = new MockActivityEnvironment({

@@ -10,6 +10,7 @@ import { describeLiveTexts } from './live-text-contract';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
+import { describeTenants } from './tenant-contract';
 import { describeSweep } from './sweep-contract';
 import { describeToolRecords } from './tool-record-contract';
 
@@ -64,6 +65,7 @@ describePatternStore('SQLite, encrypted', engine);
 describeSweep('SQLite, encrypted', engine);
 describeToolRecords('SQLite, encrypted', engine);
 describeLiveTexts('SQLite, encrypted', engine);
+describeTenants('SQLite, encrypted', engine);
 
 const planted = 'the-planted-word';
 

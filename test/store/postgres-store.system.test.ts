@@ -7,6 +7,7 @@ import { startReplyLosingProxy } from './reply-losing-proxy';
 import { describeLiveTexts } from './live-text-contract';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
+import { describeTenants } from './tenant-contract';
 import { describeSweep } from './sweep-contract';
 import { describeToolRecords } from './tool-record-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
@@ -45,6 +46,7 @@ const encrypted: ContractEngine = {
   options: { encryption: createEncryption({ keyId: 'one', keys: { one: '1a'.repeat(32) } }) },
 };
 describeStoreContract('Postgres, encrypted', encrypted);
+describeTenants('Postgres', engine);
 describePatternStore('Postgres, encrypted', encrypted);
 describeSweep('Postgres, encrypted', encrypted);
 

@@ -12,6 +12,7 @@ import { openStore } from '../../activities/stores/open-store';
 import { describeLiveTexts } from './live-text-contract';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
+import { describeTenants } from './tenant-contract';
 import { describeSweep } from './sweep-contract';
 import { describeToolRecords } from './tool-record-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
@@ -58,6 +59,7 @@ describePatternStore('SQLite', engine);
 describeSweep('SQLite', engine);
 describeToolRecords('SQLite', engine);
 describeLiveTexts('SQLite', engine);
+describeTenants('SQLite', engine);
 
 describe('SQLite address', () => {
   it('may be a plain path in directories that do not exist yet', async () => {

@@ -124,12 +124,13 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         const { store, url } = await fresh();
         const head = await store.appendNode(undefined, says('kept'));
         await store.patterns.keepKnowledge('digest', '"known"');
-        const [meta, health, knowledge] = ['meta', 'route_health', 'tool_knowledge'].map((name) =>
-          engine.table(name),
-        );
+        const [meta, health, knowledge, tenants] = [
+          ...['meta', 'route_health', 'tool_knowledge', 'tenant_usage'],
+        ].map((name) => engine.table(name));
         for (const sql of [
           `ALTER TABLE ${String(health)} DROP COLUMN touched_ms`,
           `ALTER TABLE ${String(knowledge)} DROP COLUMN touched_ms`,
+          `DROP TABLE ${String(tenants)}`,
           `UPDATE ${String(meta)} SET value = '8' WHERE name = 'schema_version'`,
         ])
           await engine.execute(url, sql);
@@ -138,12 +139,13 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
           expect(upgraded.id).toBe(store.id);
           expect(await upgraded.loadTranscript(head)).toEqual(says('kept'));
           expect(await upgraded.patterns.knowledge('digest')).toBe('"known"');
+          expect(await upgraded.tenants.usage('2026-11-29')).toEqual([]);
           await upgraded.check();
         }
         const old = `UPDATE ${String(meta)} SET value = '7' WHERE name = 'schema_version'`;
         await engine.execute(url, old);
         expect(await failureOf(openStore(url, engine.options), 'store_mismatch')).toMatch(
-          /schema version 7, .* versions 8 to 9.*before the first release/,
+          /schema version 7, .* versions 8 to 10.*before the first release/,
         );
       });
 

@@ -41,16 +41,19 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       return heads;
     }
 
-    it('removes health and knowledge that nobody has used for a month, and keeps what was used since', async () => {
+    it('removes health, knowledge and counts that nobody has used for a month, and keeps what was used since', async () => {
       const success = { startedAtMs: 1, atMs: 2 };
       for (const route of ['old/1', 'used/1']) await store.reportSuccess({ ...success, route });
       for (const digest of ['old', 'used']) await store.patterns.keepKnowledge(digest, '1');
-      for (const table of ['route_health', 'tool_knowledge'])
+      const place = { namespace: 'default', runId: 'run', sinceMs: 1 };
+      for (const tenant of ['old', 'used']) await store.tenants.enter(tenant, place, 1);
+      for (const table of ['route_health', 'tool_knowledge', 'tenant_usage'])
         await engine.execute(url, `UPDATE ${engine.table(table)} SET touched_ms = 1000`);
       await store.reportSuccess({ startedAtMs: 20_000, atMs: 20_001, route: 'used/1' });
       expect(await store.patterns.knowledge('used')).toBe('1');
+      expect(await store.tenants.enter('used', place, 1)).toBeUndefined();
       expect((await sweep({ dryRun: true })).others).toBe(0);
-      expect((await sweep()).others).toBe(2);
+      expect((await sweep()).others).toBe(3);
       expect((await store.listHealth()).map(({ route }) => route)).toEqual(['used/1']);
       expect(await store.patterns.knowledge('old')).toBeUndefined();
       expect(await store.patterns.knowledge('used')).toBe('1');

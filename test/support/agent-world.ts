@@ -7,6 +7,7 @@ import { Worker } from '@temporalio/worker';
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
 import type { Notifier } from '../../activities/definitions/notifier';
+import type { TenantCapTable } from '../../activities/definitions/tenant-caps';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { chatDialects } from '../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
@@ -58,6 +59,8 @@ export interface AgentWorldOptions {
   readonly providers?: (emulator: VendorEmulator) => readonly Provider[];
   /** Whom the worker tells of runs that wait; default nobody. */
   readonly notifiers?: readonly Notifier[];
+  /** What tenants may use together; default: no caps. */
+  readonly tenantCaps?: TenantCapTable;
   /** Public keys of those who may decide; default: decisions need no signature. */
   readonly approvers?: readonly string[];
   /** Workflow code of the worker; default: Holdfast's. */
@@ -158,7 +161,11 @@ export async function startAgentWorld(
         store: stored.store,
         providers,
         agents: agents.map(withoutRecovery),
-        ...defined({ notifiers: options.notifiers, approvers: options.approvers }),
+        ...defined({
+          notifiers: options.notifiers,
+          approvers: options.approvers,
+          tenantCaps: options.tenantCaps,
+        }),
       }),
     },
     ...defined({ maxCachedWorkflows: options.maxCachedWorkflows }),

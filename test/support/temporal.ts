@@ -10,6 +10,7 @@ import { startEmbeddedServer } from '../../workers/temporal-server/embedded-serv
 import { closedConnection } from '../../client/closed-connection';
 import { readEnvironment } from '../../workers/env';
 import { findTemporalProgram } from '../../workers/temporal-server/find-program';
+import { registerSearchAttributes } from '../../workers/search-attributes';
 import { startTestServer } from '../../testing/agent/test-server';
 import { loadWorkflowBundle } from '../../workers/workflow-bundle';
 
@@ -28,6 +29,9 @@ export interface DevServer {
 
 /** Set by `global-setup.cjs`: the pid of jest itself, which the shared server must not outlive. */
 const runPidVariable = 'HOLDFAST_TEST_RUN_PID';
+
+/** `host:port` of a server that runs already, for all that share one, as CONTRIBUTING says. Default: a dev server. */
+const serverVariable = 'HOLDFAST_TEST_TEMPORAL';
 
 /**
  * Makes the Temporal SDK's core quiet. Idempotent; called by the other functions here.
@@ -49,7 +53,8 @@ export function temporalExecutable(): Promise<string> {
 }
 
 /**
- * Connects to the dev server that all test files of one jest run share; the first caller starts it.
+ * Connects to the server that all test files of one jest run share: a dev server, which the first caller starts, or the one that
+ * `HOLDFAST_TEST_TEMPORAL` names.
  *
  * Use names that are your own: `uniqueName('queue')` for the task queue and workflow ids. A test that stops or kills
  * a server starts its own with `startEmbeddedServer`.
@@ -110,7 +115,14 @@ function sharedStateFile(runPid: number): string {
   return path.join(tmpdir(), `holdfast-test-${runPid}`, 'temporal.db');
 }
 
-async function sharedServer(): Promise<EmbeddedServer> {
+async function sharedServer(): Promise<Pick<EmbeddedServer, 'address' | 'uiUrl'>> {
+  const address = process.env[serverVariable];
+  if (address !== undefined) {
+    const connection = await Connection.connect({ address });
+    await registerSearchAttributes(connection, 'default');
+    await connection.close();
+    return { address, uiUrl: `http://${address}` };
+  }
   const runPid = Number(process.env[runPidVariable]);
   if (!Number.isInteger(runPid) || runPid <= 0) {
     throw new Error(`${runPidVariable} is not set: run tests with jest and its global setup`);

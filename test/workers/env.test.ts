@@ -18,6 +18,17 @@ function faultsOf(source: Record<string, string>): string {
 }
 
 describe('readEnvironment', () => {
+  it('reads the caps of tenants, and names what is wrong with them', () => {
+    const read = (caps: string) => readEnvironment({ HOLDFAST_TENANT_CAPS: caps }).tenantCaps;
+    expect(read('{"*":{"usd":50},"acme":{"tokens":9,"runs":2}}')).toEqual({
+      '*': { usd: 50 },
+      acme: { tokens: 9, runs: 2 },
+    });
+    expect(faultsOf({ HOLDFAST_TENANT_CAPS: '{usd: 5}' })).toMatch(/HOLDFAST_TENANT_CAPS .*JSON/);
+    expect(faultsOf({ HOLDFAST_TENANT_CAPS: '{"a b":{"usd":5}}' })).toMatch(/name a tenant/);
+    expect(faultsOf({ HOLDFAST_TENANT_CAPS: '{"acme":{"usd":-5}}' })).toMatch(/TENANT_CAPS/);
+  });
+
   it('has a default for everything that is not a secret', () => {
     const state = '/home/ann/.local/state/holdfast';
     const found = readEnvironment({ HOME: '/home/ann' }, directory);

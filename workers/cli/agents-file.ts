@@ -13,7 +13,14 @@ export type AgentsFile = Pick<ActivitiesConfig, 'agents'> &
   Partial<
     Pick<
       ActivitiesConfig,
-      'providers' | 'prices' | 'windows' | 'notifiers' | 'notifyOn' | 'webUiUrl' | 'approvers'
+      | 'providers'
+      | 'prices'
+      | 'windows'
+      | 'tenantCaps'
+      | 'notifiers'
+      | 'notifyOn'
+      | 'webUiUrl'
+      | 'approvers'
     >
   >;
 
@@ -40,6 +47,7 @@ const shape = z.object({
   webUiUrl: text.optional(),
   approvers: listOf(text).optional(),
   prices: objectOf({}).optional(),
+  tenantCaps: objectOf({}).optional(),
   windows: z.record(z.string(), z.number({ error: 'is not a number of tokens' })).optional(),
 });
 
@@ -59,6 +67,7 @@ const examples: { readonly [Name in keyof AgentsFile]-?: string } = {
   approvers: "approvers = ['ed25519:...'] (holdfast approval-key FILE)",
   prices: "prices = { 'my-model': { input: 2, output: 10 } }",
   windows: "windows = { 'my-model': 128_000 }",
+  tenantCaps: "tenantCaps = { '*': { usd: 50 }, acme: { usd: 500, runs: 20 } }",
 };
 
 /**

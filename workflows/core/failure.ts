@@ -48,7 +48,8 @@ export type SystemFailureCode =
   | 'payload_too_large'
   | 'worker_lost'
   | 'chain_exhausted'
-  | 'budget_exhausted';
+  | 'budget_exhausted'
+  | 'tenant_cap';
 
 /** What is known of a request that a vendor refused as too long. All in tokens, as the vendor's own words have them. */
 export interface ContextOverflow {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../lifecycle/check-options';
 import { checkPrices } from '../../models/model-tables';
 import type { ActivitiesConfig } from '../activities-config';
+import { checkTenantCaps } from '../tenant-caps';
 
 const listOf = (what: string, key: string): z.ZodType =>
   z.array(
@@ -25,6 +26,7 @@ const fields = {
   agents: listOf('agents, as defineAgent returned them', 'chain'),
   prices: table("{ 'my-model': { input: 2, output: 10 } }"),
   windows: table("{ 'my-model': 200_000 }"),
+  tenantCaps: table("{ '*': { usd: 50 } }"),
   notifiers: listOf('notifiers, such as slackNotifier({ url })', 'notify').optional(),
   webUiUrl: z.string({ error: 'give an address such as http://localhost:8233' }).optional(),
   clock: z
@@ -42,4 +44,5 @@ export function checkActivitiesConfig(config: ActivitiesConfig): void {
   checkOptions('createActivities', '', schema, config, remedy);
   for (const [model, prices] of Object.entries(config.prices ?? {}))
     checkPrices(`prices["${model}"]`, prices);
+  if (config.tenantCaps !== undefined) checkTenantCaps(config.tenantCaps);
 }

@@ -11,10 +11,12 @@ import { UserError } from '../../lifecycle/user-error';
 /** Largest budget in US dollars; in nanodollars it is still an exact integer. */
 const maxUsd = 1_000_000;
 
-const budgetSchema = z.strictObject({
+/** Fields of a budget. */
+export const budgetShape = {
   usd: z.number().min(0.000_001).max(maxUsd).exactOptional(),
   tokens: z.number().int().min(1).max(1_000_000_000_000).exactOptional(),
-});
+};
+const budgetSchema = z.strictObject(budgetShape);
 
 /**
  * Returns a valid budget.

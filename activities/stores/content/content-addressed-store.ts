@@ -9,6 +9,7 @@ import { InfraException } from '../../lifecycle/infra-exception';
 import { LiveTexts } from '../live-texts';
 import { putMedia } from '../../media/check-media';
 import { PatternStore } from '../patterns/pattern-store';
+import { TenantStore } from '../tenants/tenant-store';
 import type {
   BlobSlice,
   ProbeRequest,
@@ -58,6 +59,7 @@ import { WriteBatch } from './write-batch';
  */
 export class ContentAddressedStore implements Store {
   readonly patterns: PatternStore;
+  readonly tenants: TenantStore;
   readonly liveTexts: LiveTexts;
   readonly #database: SqlDatabase;
   readonly #rows: ContentRows;
@@ -71,6 +73,7 @@ export class ContentAddressedStore implements Store {
     readonly encryption?: Encryption,
   ) {
     this.patterns = new PatternStore(database);
+    this.tenants = new TenantStore(database);
     this.liveTexts = new LiveTexts(database);
     this.#database = database;
     this.#rows = new ContentRows(database);

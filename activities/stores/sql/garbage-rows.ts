@@ -34,6 +34,7 @@ const columns: Readonly<Record<SweptTable | 'nodes', readonly [string, string[],
 const unnamedTables = [
   ['route_health', 'route_hash'],
   ['tool_knowledge', 'digest'],
+  ['tenant_usage', 'key_hash'],
 ] as const;
 
 /**

@@ -69,6 +69,14 @@ const migrations: readonly (readonly string[])[] = [
     'ALTER TABLE @tool_knowledge ADD COLUMN touched_ms bigint NOT NULL DEFAULT 0',
     'UPDATE @tool_knowledge SET touched_ms = $now',
   ],
+  [
+    `CREATE TABLE @tenant_usage (
+       key_hash $key PRIMARY KEY,
+       tenant $key NOT NULL,
+       ${touched},
+       ${record}
+     )`,
+  ],
 ];
 
 /** The version of the tables that this Holdfast works with. */

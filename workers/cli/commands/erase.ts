@@ -25,6 +25,8 @@ export interface Erasure extends EraseResult {
   readonly runs: number;
   /** Observations and patterns of the tenant. */
   readonly learned: number;
+  /** Rows that count what the tenant has used, for its caps. */
+  readonly counted: number;
 }
 
 /** Runs that an error names. */
@@ -82,9 +84,10 @@ export async function eraseRuns(
     );
   const result = await store.erase({ erased: apart, others, nowMs, dryRun });
   const learned = tenant === undefined ? 0 : await store.patterns.erase(tenant, dryRun);
+  const counted = tenant === undefined ? 0 : await store.tenants.erase(tenant, dryRun);
   if (!dryRun) for (const execution of apart.executions) await deleteRun(client, execution);
   const runs = new Set(apart.executions.map(({ workflowId }) => workflowId)).size;
-  return { runs, learned, ...result };
+  return { runs, learned, counted, ...result };
 }
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
@@ -111,7 +114,12 @@ function textOf(erasure: Erasure, { tenant }: Erased, dryRun: boolean): string {
     line('blobs', erasure.blobs),
     line('chunks of blobs', erasure.chunks),
     line('tool records', erasure.toolRecords),
-    ...(tenant === undefined ? [] : [`learned           ${verb} ${erasure.learned}`]),
+    ...(tenant === undefined
+      ? []
+      : [
+          `learned           ${verb} ${erasure.learned}`,
+          `counts of caps    ${verb} ${erasure.counted}`,
+        ]),
     'What remains:',
     `  - ${shared}`,
     '  - content that these runs wrote and their histories do not name: `holdfast gc` removes it after a day',

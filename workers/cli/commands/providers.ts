@@ -1,5 +1,8 @@
-/** `holdfast providers`: the health of every route that runs of this store have used. */
+/** `holdfast providers`: the health of every route that runs of this store have used, or what each tenant has spent on them today. */
 import type { SharedHealth } from '../../../activities/stores/store';
+import type { TenantDay } from '../../../activities/stores/tenants/tenant-usage';
+import { heldOf, utcDay } from '../../../activities/stores/tenants/tenant-usage';
+import { usdOf, usdText } from '../../../workflows/core/budget/spend';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { withStore } from '../environment-store';
 import { printableJson } from '../display/printable';
@@ -9,24 +12,70 @@ function ago(atMs: number | undefined, nowMs: number): string {
   return atMs === undefined ? 'never' : `${duration(nowMs - atMs)} ago`;
 }
 
-function row(health: SharedHealth, nowMs: number): readonly string[] {
+function healthRow(health: SharedHealth, nowMs: number): readonly string[] {
   const { route, status, errorCount, cooldownUntilMs, lastErrorReason, lastError } = health;
   const cooling = cooldownUntilMs > nowMs ? duration(cooldownUntilMs - nowMs) : '-';
   const error = lastErrorReason === undefined ? '' : `${lastErrorReason}: ${lastError ?? ''}`;
   return [route, status, String(errorCount), cooling, ago(health.lastSuccessAtMs, nowMs), error];
 }
 
-/** Prints one row per route. */
-export async function providers(context: CommandContext, { json }: CommonOptions): Promise<void> {
-  const { output } = context;
-  const { found, nowMs } = await withStore(context, async (store) => {
-    return { found: await store.listHealth(), nowMs: await store.now() };
+function tenantRow(usage: TenantDay): readonly string[] {
+  const { tenant, day, spent, requests } = usage;
+  const held = heldOf(usage);
+  return [
+    ...[tenant, day, usdText(spent.nanoUsd), usdText(held.nanoUsd)],
+    ...[spent.tokens, held.tokens, requests].map(String),
+  ];
+}
+
+function tenantJson(usage: TenantDay): object {
+  const { tenant, day, spent, requests } = usage;
+  const held = heldOf(usage);
+  return {
+    ...{ tenant, day, usd: usdOf(spent.nanoUsd), heldUsd: usdOf(held.nanoUsd) },
+    ...{ tokens: spent.tokens, heldTokens: held.tokens, requests },
+  };
+}
+
+function print<Item>(
+  { output }: CommandContext,
+  { json }: CommonOptions,
+  found: readonly Item[],
+  { none, title, row, asJson }: Listing<Item>,
+): void {
+  if (json === true) for (const item of found) output.write(`${printableJson(asJson(item))}\n`);
+  else if (found.length === 0) output.note(none);
+  else output.write(`${table([title, ...found.map(row)], output.columns()).join('\n')}\n`);
+}
+
+/** How a list is shown. */
+interface Listing<Item> {
+  readonly none: string;
+  readonly title: readonly string[];
+  readonly row: (item: Item) => readonly string[];
+  readonly asJson: (item: Item) => object;
+}
+
+/** Prints one row per route, or per tenant. */
+export async function providers(
+  context: CommandContext,
+  options: CommonOptions & { readonly tenants?: boolean },
+): Promise<void> {
+  await withStore(context, async (store) => {
+    const nowMs = await store.now();
+    if (options.tenants !== true)
+      print(context, options, await store.listHealth(), {
+        none: 'No provider has been used with this store.',
+        title: ['PROVIDER', 'STATUS', 'ERRORS', 'COOLS', 'LAST ANSWER', 'LAST ERROR'],
+        row: (health) => healthRow(health, nowMs),
+        asJson: (health) => health,
+      });
+    else
+      print(context, options, await store.tenants.usage(utcDay(nowMs)), {
+        none: `No tenant with a cap has spent anything on ${utcDay(nowMs)} (UTC). Caps: HOLDFAST_TENANT_CAPS, or tenantCaps of createActivities.`,
+        title: ['TENANT', 'DAY (UTC)', 'SPENT', 'IN FLIGHT', 'TOKENS', 'IN FLIGHT', 'REQUESTS'],
+        row: tenantRow,
+        asJson: tenantJson,
+      });
   });
-  if (json === true) for (const health of found) output.write(`${printableJson(health)}\n`);
-  else if (found.length === 0) output.note('No provider has been used with this store.');
-  else {
-    const title = ['PROVIDER', 'STATUS', 'ERRORS', 'COOLS', 'LAST ANSWER', 'LAST ERROR'];
-    const rows = found.map((health) => row(health, nowMs));
-    output.write(`${table([title, ...rows], output.columns()).join('\n')}\n`);
-  }
 }

@@ -53,6 +53,9 @@ async function tokensFrom(
   );
 }
 
+/** Milliseconds that Temporal and the store may take for one answer; then the caller gets 503, and may ask again. */
+const answerTimeoutMs = 4_000;
+
 /** Store and client, once both answer. */
 async function reach(
   { connect, variables }: CommandContext,
@@ -61,7 +64,7 @@ async function reach(
 ): Promise<{ readonly store: Store; readonly client: AgentClient }> {
   const store = await openEnvironmentStore(environment, variables);
   try {
-    return { store, client: await connect({ store, ...place }) };
+    return { store, client: await connect({ store, answerTimeoutMs, ...place }) };
   } catch (thrown) {
     await store.close();
     const isDown = thrown instanceof ClientError && thrown.code === 'unreachable';
@@ -84,7 +87,13 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
   const log = createLogger(environment.logLevel);
   try {
     const gateway = await createGateway({
-      ...{ client, tokens, log, version: packageVersion(), store: gatewayStore(store) },
+      ...{
+        client,
+        tokens,
+        log,
+        version: packageVersion(),
+        store: gatewayStore(store, answerTimeoutMs),
+      },
       ...defined({ corsOrigins }),
     });
     const url = await gateway.app.listen({ host, port }).catch((thrown: unknown) => {

@@ -66,6 +66,7 @@ export const infraPolicies = {
   worker_lost: failRun,
   chain_exhausted: failRun,
   budget_exhausted: failRun,
+  tenant_cap: failRun,
 } as const satisfies Record<FailoverReason | SystemFailureCode, InfraPolicy>;
 
 /** The policy of a failure. */

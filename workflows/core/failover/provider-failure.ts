@@ -43,6 +43,8 @@ export function failInfra<State extends FailingState>(
     const what = `${failure.message}; it has ${budgetText(state)}`;
     return fail(state, forcedStop(state, 'guard_budget', what), failure);
   }
+  if (code === 'tenant_cap')
+    return fail(state, forcedStop(state, 'guard_tenant_cap', failure.message), failure);
   const reason = code === 'context_overflow' || code === 'content_filter' ? code : 'infra';
   return fail(state, { reason, message: `System error: ${failure.message}${besides}` }, failure);
 }

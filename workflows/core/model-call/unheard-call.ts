@@ -34,9 +34,12 @@ function probableSpend(state: Calling, routeIndex: number): CallSpend | undefine
   });
 }
 
+/** Codes of calls that nobody could pay for. */
+const unpaid: readonly InfraError['code'][] = ['budget_exhausted', 'tenant_cap'];
+
 /** Whether no request of the call was sent: another run found the route failing, or nothing useful could be paid for. */
 function wasNotSent({ spared, code, spend }: InfraError): boolean {
-  return spend === undefined && (spared === true || code === 'budget_exhausted');
+  return spend === undefined && (spared === true || unpaid.includes(code));
 }
 
 /** Charges a failed model call: what it consumed, or what it probably consumed if nobody knows all of it. */

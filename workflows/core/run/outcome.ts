@@ -14,6 +14,7 @@ export type FailureReason =
   | 'guard_tool_calls'
   | 'guard_active_time'
   | 'guard_budget'
+  | 'guard_tenant_cap'
   | 'guard_tool_cap'
   | 'guard_file_edits'
   | 'guard_loop'

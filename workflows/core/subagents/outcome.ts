@@ -106,6 +106,7 @@ function messageOf(outcome: RunOutcome): string {
 /** What the model may do about each reason. */
 const hints: Readonly<Record<string, string>> = {
   guard_budget: 'Too little was left to spend. Give it a smaller task, or do the work yourself.',
+  guard_tenant_cap: 'Nothing more may be spent today, nor by you. Say what was done.',
   guard_events: 'Give it a smaller task.',
   guard_tool_calls: 'Give it a smaller task.',
   guard_active_time: 'Give it a smaller task.',
