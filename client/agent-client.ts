@@ -73,9 +73,7 @@ export class AgentClient {
     second?: Omit<StartOptions<Output>, 'agent' | 'output'>,
   ): Promise<RunHandle<Output>> {
     return this.explaining(async () => {
-      const options = namesAgent(first)
-        ? first
-        : startOptionsOf<Output>(first, { goal: '', ...second });
+      const options = namesAgent(first) ? first : startOptionsOf<Output>(first, second);
       const { continueFrom, output } = options;
       const stored = await this.checkedAndStored(options);
       const earlier = continueFrom === undefined ? undefined : this.accessTo(continueFrom);

@@ -26,7 +26,7 @@ const reasonChars = 1_000;
 
 const bounded = (what: string, maxChars: number): z.ZodString =>
   z
-    .string({ error: `${what} must be a text` })
+    .string({ error: `${what} must be a string` })
     .max(maxChars, {
       error: ({ input }) =>
         `${what} has ${(input as string).length} characters; at most ${maxChars} are allowed`,
@@ -50,7 +50,7 @@ export function optionsOf<Shape extends z.ZodRawShape>(
 
 const wholeNumber = (least: number, most: number): z.ZodType => {
   const error = ({ input }: { readonly input?: unknown }): string =>
-    `${shortened(inspect(input), 40)} is no whole number from ${least} to ${most}`;
+    `${shortened(inspect(input), 40)} is not a whole number from ${least} to ${most}`;
   return z.int({ error }).min(least, { error }).max(most, { error }).optional();
 };
 
@@ -101,7 +101,8 @@ export const scheduleIdSchema = bounded('The schedule id', scheduleIdChars).rege
 const jsonObject = z.record(z.string(), z.json());
 const context = z
   .custom<JsonObject>((value) => jsonObject.safeParse(value).success, {
-    error: 'The context must be a JSON object: texts, numbers, booleans, null, arrays and objects',
+    error:
+      'The context must be a JSON object: strings, numbers, booleans, null, arrays and objects',
   })
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= contextBytes, {
     error: `The context has more than ${contextBytes} bytes of JSON; give ids, and let tools read the data`,
@@ -112,7 +113,7 @@ export const storeSchema = z.custom<ClientStore>(
   (value) => typeof (value as Partial<ClientStore> | null)?.putMedia === 'function',
   {
     error: ({ input }) =>
-      `\`store\` is ${typeof input === 'string' ? JSON.stringify(input.replace(/\/\/[^@/\s]*@/, '//***@').slice(0, 80)) : typeof input}, which is no open store; give what \`await openStore(url)\` returns`,
+      `\`store\` is ${typeof input === 'string' ? JSON.stringify(input.replace(/\/\/[^@/\s]*@/, '//***@').slice(0, 80)) : typeof input}, which is not an open store; give what \`await openStore(url)\` returns`,
   },
 );
 
@@ -127,7 +128,7 @@ export const encryptionSchema = z.custom<ClientEncryption>(
 
 /** A thread's id: its runs' ids are `<id>:<number>`, so that it holds no colon. */
 export const threadIdSchema = z
-  .string({ error: 'The thread id must be a text' })
+  .string({ error: 'The thread id must be a string' })
   .regex(/^[\w.@/-]{1,200}$/, {
     error: ({ input }) =>
       `The thread id ${JSON.stringify(String(input).slice(0, 220))} must be 1 to 200 letters, digits, "_", "-", ".", "@" and "/"`,
@@ -142,7 +143,10 @@ function contentSchema(what: string): z.ZodType<Content> {
 }
 
 const startFields = {
-  agent: bounded('The agent', 100),
+  agent: bounded('The agent', 100).regex(/^\s*$|^[\w.-]+$/, {
+    error: ({ input }) =>
+      `The agent's name is ${JSON.stringify(input)}; names have letters, digits, "_", "-" and "."`,
+  }),
   goal: contentSchema('The goal'),
   workspace: bounded('The workspace', nameChars).optional(),
   limits,
@@ -222,9 +226,14 @@ export const editedInputSchema = z
 const by = bounded('The name of who acts', reasonChars).optional();
 export const actorSchema = optionsOf('it', { by });
 /** Who decides, on which action; with `approve` there is also `input`. */
-export const deciderSchema = optionsOf('a decision', { by, digest: digestSchema.optional() }, [
-  ...['by', 'digest', 'input (to approve other arguments)'],
-]);
+const ofDecision = { by, digest: digestSchema.optional() };
+const decisionNames = ['by', 'digest', 'input (to approve other arguments)'];
+export const deciderSchema = optionsOf('a decision', ofDecision, decisionNames);
+export const approverSchema = optionsOf(
+  'a decision',
+  { ...ofDecision, input: editedInputSchema.optional() },
+  decisionNames,
+);
 
 /** Returns the parsed value, or throws `invalid-input` with every problem in one message. */
 export function check<Schema extends z.ZodType>(

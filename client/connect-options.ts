@@ -1,5 +1,5 @@
 /** What a client is made with, and its check before anything connects. */
-import type { Client, ConnectionOptions } from '@temporalio/client';
+import type { Client, ConnectionOptions, TLSConfig } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { z } from 'zod';
 import { check, encryptionSchema, optionsOf, storeSchema } from './check-input';
@@ -22,6 +22,11 @@ export interface ConnectOptions {
   readonly dataConverter?: DataConverter;
   /** Milliseconds that the server may take to answer. Default 10,000. */
   readonly connectTimeoutMs?: number;
+  /**
+   * Milliseconds that Temporal may take for one answer, repeats included, before `unreachable`; a wait for the end of a run is
+   * not bounded. Default: about 23 s of repeats if it is down, and no limit if it hangs.
+   */
+  readonly answerTimeoutMs?: number;
   /** Task queue of the workers. Default `holdfast`. */
   readonly taskQueue?: string;
   /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
@@ -40,13 +45,25 @@ export interface ConnectOptions {
 
 const text = (what: string): z.ZodType =>
   z
-    .string({ error: `${what} must be a text` })
+    .string({ error: `${what} must be a string` })
     .regex(/\S/, { error: `${what} is empty` })
     .optional();
 
+const milliseconds = (name: string): z.ZodType =>
+  z
+    .number({ error: `\`${name}\` must be a number of milliseconds` })
+    .positive({ error: `\`${name}\` must be more than 0` })
+    .optional();
+
+const tlsNames = {
+  serverNameOverride: true,
+  serverRootCACertificate: true,
+  clientCertPair: true,
+} satisfies Readonly<Record<keyof TLSConfig, true>>;
+
 const connectFields = {
   address: z
-    .string({ error: '`address` must be a text such as "localhost:7233"' })
+    .string({ error: '`address` must be a string such as "localhost:7233"' })
     .regex(/^(\[[\da-fA-F:]+\]|[^\s:/]+)(:\d{1,5})?$/, {
       error: ({ input }) =>
         `\`address\` is ${JSON.stringify(String(input).slice(0, 100))}; give host:port without a scheme, such as "localhost:7233"`,
@@ -58,17 +75,23 @@ const connectFields = {
     .custom((value) => value === null || ['boolean', 'object'].includes(typeof value), {
       error: '`tls` must be true, false, or an object of certificates',
     })
+    .superRefine((value, context) => {
+      const unknown = Object.keys(value ?? {}).find((key) => !(key in tlsNames));
+      if (unknown !== undefined)
+        context.addIssue({
+          code: 'custom',
+          message: `\`tls\` has no option "${unknown}"; it takes ${Object.keys(tlsNames).join(', ')}`,
+        });
+    })
     .optional(),
   metadata: z
-    .record(z.string(), z.string(), { error: '`metadata` must be an object of texts by name' })
+    .record(z.string(), z.string(), { error: '`metadata` must be an object of strings by name' })
     .optional(),
   encryption: encryptionSchema.optional(),
   // Checked where it is used.
   dataConverter: z.unknown().optional(),
-  connectTimeoutMs: z
-    .number({ error: '`connectTimeoutMs` must be a number of milliseconds' })
-    .positive({ error: '`connectTimeoutMs` must be more than 0' })
-    .optional(),
+  connectTimeoutMs: milliseconds('connectTimeoutMs'),
+  answerTimeoutMs: milliseconds('answerTimeoutMs'),
   taskQueue: text('`taskQueue`'),
   searchAttributes: z.boolean({ error: '`searchAttributes` must be true or false' }).optional(),
   approvalKey: text('`approvalKey`'),
@@ -90,7 +113,7 @@ export function checkConnectOptions(options: unknown): void {
 
 /** Errors: `invalid-input` for a connection, or one of the clients that a `Client` has. */
 export function checkClient(client: Client): void {
-  const { workflow } = client as Partial<Client>;
+  const { workflow } = { ...(client as Partial<Client> | undefined) };
   if (typeof workflow?.start === 'function') return;
   throw new ClientError(
     'invalid-input',

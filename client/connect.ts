@@ -1,5 +1,11 @@
 /** Connects to Temporal within a bounded time, or says clearly why not. */
-import { Client, Connection } from '@temporalio/client';
+import type { ConnectionOptions } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { ConnectOptions } from './connect-options';
 import { AgentClient } from './agent-client';
@@ -46,6 +52,25 @@ function dataConverterFrom({
   );
 }
 
+/** Tries of one request, within two seconds; the SDK's ten take 23 s. */
+const maxAttempts = 5;
+const firstPauseMs = 100;
+/** Asks for the end of a run and for new events; whoever asks has a limit of its own. */
+const waitingMethod = /\/GetWorkflowExecutionHistory$/;
+
+/** Ends each request at its deadline, and repeats only within it. */
+function boundedBy(answerTimeoutMs: number): NonNullable<ConnectionOptions['interceptors']> {
+  const repeat = makeGrpcRetryInterceptor(
+    defaultGrpcRetryOptions({ maxAttempts, initialIntervalMs: () => firstPauseMs }),
+  );
+  return [
+    (options, nextCall) => {
+      const { deadline = Date.now() + answerTimeoutMs, method_definition: method } = options;
+      return repeat(waitingMethod.test(method.path) ? options : { ...options, deadline }, nextCall);
+    },
+  ];
+}
+
 /** The connection of `connect`, for the command line. Errors: as `connect`. */
 export async function openConnection({
   address,
@@ -54,6 +79,7 @@ export async function openConnection({
   tls,
   metadata,
   connectTimeoutMs = defaultConnectTimeoutMs,
+  answerTimeoutMs,
 }: ConnectOptions & { readonly address: string; readonly namespace: string }): Promise<Connection> {
   let connection: Connection | undefined;
   try {
@@ -63,6 +89,7 @@ export async function openConnection({
       channelArgs: largeAnswers,
       plugins: [closedConnection],
       ...defined({ apiKey, tls, metadata }),
+      ...(answerTimeoutMs === undefined ? {} : { interceptors: boundedBy(answerTimeoutMs) }),
     });
     const { workflowService } = connection;
     await connection.withDeadline(Date.now() + connectTimeoutMs, () =>

@@ -40,7 +40,7 @@ const listSchema = optionsOf('list', {
     .optional(),
   agent: z.string({ error: '`agent` must be the name of an agent' }).optional(),
   tenant: z.string({ error: '`tenant` must be the name of a tenant' }).optional(),
-  scheduleId: z.string({ error: '`scheduleId` must be a text' }).optional(),
+  scheduleId: z.string({ error: '`scheduleId` must be a string' }).optional(),
   limit: z
     .int({ error: '`limit` must be a whole number' })
     .min(1, { error: '`limit` must be at least 1' })
@@ -113,7 +113,7 @@ export interface RunPage {
 const cursorChars = 2_000;
 
 const cursorSchema = z
-  .string({ error: 'The cursor must be a text' })
+  .string({ error: 'The cursor must be a string' })
   .max(cursorChars, { error: `The cursor has more than ${cursorChars} characters` })
   .regex(/^[\w-]+$/, { error: 'The cursor is none that a page gave; take its `next`' })
   .optional();

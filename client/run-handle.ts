@@ -7,6 +7,7 @@ import { defined } from '../workflows/core/json';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { PendingItem } from '../workflows/core/view/pending';
 import type { RunStatusView } from '../workflows/core/view/status';
+import { approverSchema, check } from './check-input';
 import type { RunSummary } from './list-runs';
 import { describeRun } from './list-runs';
 import type { Actor } from './person-requests';
@@ -172,10 +173,12 @@ export class RunHandle<Output = JsonValue | undefined> {
    * the model reads about them.
    * Errors: `refused` if it does not wait, is another action, was decided otherwise, or the arguments do not fit; `no-worker`.
    */
-  approve(
+  async approve(
     approvalId: string,
-    { input, ...decider }: Actor & { readonly digest?: string; readonly input?: JsonObject } = {},
+    given: Actor & { readonly digest?: string; readonly input?: JsonObject } = {},
   ): Promise<void> {
+    check(approverSchema, given);
+    const { input, ...decider } = given;
     const decision = { decision: 'approve', ...defined({ input }) } as const;
     return decide(this.access, approvalId, decision, decider);
   }

@@ -78,9 +78,18 @@ export function unreachable(
 export function unreadableHistory(runId: string, thrown: unknown): ClientError {
   return new ClientError(
     'converter-mismatch',
-    `The history of "${runId}" cannot be read here: ${reasonOf(thrown)}. Give connect() the encryption or dataConverter of its workers (for commands: HOLDFAST_ENCRYPTION_KEYS or HOLDFAST_DATA_CONVERTER).`,
+    `The history of "${runId}" cannot be read here: ${reasonOf(thrown)}. Give connect() the encryption or dataConverter of its workers (for commands: HOLDFAST_ENCRYPTION_KEYS or HOLDFAST_DATA_CONVERTER), and use their release of Holdfast.`,
     { cause: thrown },
   );
+}
+
+/** Does what reads a history that is already here. Errors: `ClientError` for one that holds what no run of this release writes. */
+export function readingHistory<Result>(runId: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (thrown) {
+    throw thrown instanceof ClientError ? thrown : unreadableHistory(runId, thrown);
+  }
 }
 
 /** What failed where memos are decoded: the server's own words, or that this client cannot read what `of` has. */

@@ -69,6 +69,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{runId}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Why a run is where it is, and what to do now, from history alone */
+        get: operations["explainRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{runId}/events": {
         parameters: {
             query?: never;
@@ -290,23 +307,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/patterns": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What runs have learned */
-        get: operations["listPatterns"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/token": {
         parameters: {
             query?: never;
@@ -318,6 +318,74 @@ export interface paths {
         get: operations["getToken"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/patterns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What runs have learned, oldest first */
+        get: operations["listPatterns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/patterns/{patternId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One pattern and its evidence */
+        get: operations["getPattern"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/patterns/{patternId}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Never use a pattern again, whatever its evidence, until it is enabled */
+        post: operations["disablePattern"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/patterns/{patternId}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let its evidence decide about a pattern again */
+        post: operations["enablePattern"];
         delete?: never;
         options?: never;
         head?: never;
@@ -355,6 +423,33 @@ export interface components {
             mediaType?: string;
             name?: string;
         })[];
+        Explanation: {
+            runId: string;
+            /** @enum {string} */
+            status: "running" | "waiting" | "completed" | "stopped" | "failed" | "cancelled";
+            /** @description In one word, for programs */
+            cause: string;
+            paragraph: string;
+            readonly failed: {
+                what: string;
+                times: number;
+            }[];
+            readonly tried: {
+                what: string;
+                times: number;
+            }[];
+            readonly worked: {
+                what: string;
+                times: number;
+            }[];
+            cost: string;
+            /** @description What to do now */
+            readonly next: {
+                text: string;
+                /** @description Of `holdfast`, quoted for a shell */
+                command?: string;
+            }[];
+        };
         ForkRunInput: {
             iteration: number;
             goal?: components["schemas"]["ContentInput"];
@@ -387,10 +482,15 @@ export interface components {
             }[];
             next?: string;
         };
+        /** @description Its further fields: `holdfast patterns show` */
+        Pattern: {
+            id: string;
+            tenant: string;
+            /** @enum {string} */
+            status: "candidate" | "active" | "demoted" | "disabled";
+        };
         PatternList: {
-            readonly patterns: {
-                [key: string]: unknown;
-            }[];
+            readonly patterns: components["schemas"]["Pattern"][];
         };
         PendingItem: {
             /** @constant */
@@ -406,6 +506,8 @@ export interface components {
                     name: string;
                     value: string;
                 }[];
+                /** @description Something was left out for length */
+                isPart?: boolean;
             };
             /** @description The arguments, if they are short and hold no secret */
             input?: unknown;
@@ -511,6 +613,13 @@ export interface components {
             segments: number;
             /** @description What waits for a person */
             readonly pending: components["schemas"]["PendingItem"][];
+            /** @description The last decisions of people, oldest first */
+            readonly decisions?: {
+                id: string;
+                /** @description Milliseconds since the epoch */
+                atMs: number;
+                what: string;
+            }[];
         };
         RunOutcome: {
             /** @enum {string} */
@@ -836,6 +945,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StillRunning"];
+                };
+            };
+            /** @description What the caller can do something about */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What the deployment must do something about */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explainRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                runId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"];
                 };
             };
             /** @description What the caller can do something about */
@@ -1453,6 +1602,44 @@ export interface operations {
             };
         };
     };
+    getToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Caller"];
+                };
+            };
+            /** @description What the caller can do something about */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What the deployment must do something about */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listPatterns: {
         parameters: {
             query?: {
@@ -1494,11 +1681,13 @@ export interface operations {
             };
         };
     };
-    getToken: {
+    getPattern: {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                patternId: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -1509,7 +1698,87 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Caller"];
+                    "application/json": components["schemas"]["Pattern"];
+                };
+            };
+            /** @description What the caller can do something about */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What the deployment must do something about */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    disablePattern: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                patternId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pattern"];
+                };
+            };
+            /** @description What the caller can do something about */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What the deployment must do something about */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    enablePattern: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                patternId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pattern"];
                 };
             };
             /** @description What the caller can do something about */

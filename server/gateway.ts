@@ -7,19 +7,22 @@ import type { FastifyInstance } from 'fastify';
 import { fastify, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { validatorCompiler } from 'fastify-type-provider-zod';
+import { defaultTenant } from '../workflows/core/limits';
 import type { AccessToken } from './http/access-tokens';
 import { authenticate } from './http/authenticate';
 import { healthRoutes } from './http/health';
 import { bodyBytes } from './http/large-bodies';
 import { openApiOptions } from './http/open-api';
+import { shortened } from '../workflows/core/shortened';
 import { HttpProblem, problemOf, sendProblem } from './http/problem';
 import { safeJson } from './http/safe-json';
 import type { GatewayLimits, GatewayOptions } from './ports';
 import { defaultGatewayLimits } from './ports';
-import { deploymentRoutes, inboxRoute } from './routes/deployment-routes';
+import { consoleRoutes } from './routes/console-routes';
+import { deploymentRoutes, inboxRoute, patternRoutes } from './routes/deployment-routes';
 import type { RouteWorld } from './routes/gateway-routes';
 import { decisionRoutes, steerRoutes } from './routes/people-routes';
-import { lookRoutes, resultRoute, startRoutes } from './routes/run-routes';
+import { lookRoutes, resultRoute, startRoutes, whyRoute } from './routes/run-routes';
 import { eventRoute, storyRoutes } from './routes/story-routes';
 import { OpenStreams } from './streams/open-streams';
 
@@ -57,10 +60,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       exposedHeaders: ['location', 'retry-after'],
       methods: ['GET', 'POST'],
     });
-  await app.register(swagger, {
-    ...openApiOptions(options.version),
+  await app.register(swagger, openApiOptions(options.version));
+  const { client, store, log } = options;
+  healthRoutes(app, {
+    checks: {
+      Temporal: () => client.page({ tenant: defaultTenant, limit: 1 }),
+      ...(store === undefined ? {} : { 'the store': () => store.check() }),
+    },
+    notNow: () => (streams.draining.aborted ? 'This gateway ends.' : undefined),
+    log,
   });
-  healthRoutes(app, options, streams);
+  if (options.console === true) consoleRoutes(app);
   await app.register((api) => protectedRoutes(api, options, { ...options, limits, streams }), {
     prefix: '/v1',
   });
@@ -95,7 +105,11 @@ function createServer({ log }: GatewayOptions, limits: GatewayLimits): FastifyIn
   app.setErrorHandler(sendProblem);
   app.setNotFoundHandler((request, reply) =>
     sendProblem(
-      new HttpProblem(404, 'not-found', 'There is nothing here. /openapi.json says what there is.'),
+      new HttpProblem(
+        404,
+        'not-found',
+        `The gateway has no route ${request.method} ${shortened(request.url.replace(/\?.*$/s, ''), 200)}. /openapi.json lists its routes.`,
+      ),
       request,
       reply,
     ),
@@ -134,12 +148,14 @@ function protectedRoutes(
     startRoutes(api, world);
     lookRoutes(api, world);
     resultRoute(api, world);
+    whyRoute(api, world);
     eventRoute(api, world);
     storyRoutes(api, world);
     decisionRoutes(api, world);
     steerRoutes(api, world);
     inboxRoute(api, world);
     deploymentRoutes(api, world);
+    patternRoutes(api, world);
   });
 }
 

@@ -19,7 +19,14 @@ interface RouteHealth {
   readonly cooldownUntilMs: number;
 }
 
-/** What the gateway reads in the workers' store. */
+/** What runs have learned, with further fields. */
+interface KnownPattern {
+  readonly id: string;
+  readonly tenant: string;
+  readonly status: 'candidate' | 'active' | 'demoted' | 'disabled';
+}
+
+/** What the gateway reads, and people switch, in the workers' store. */
 export interface GatewayStore {
   readonly id: string;
   /** For people, without a password. */
@@ -27,7 +34,11 @@ export interface GatewayStore {
   loadTranscript(head: Head): Promise<readonly Message[]>;
   listHealth(): Promise<readonly RouteHealth[]>;
   /** Of a tenant, or of all; oldest first. */
-  patterns(tenant?: string): Promise<readonly object[]>;
+  patterns(tenant?: string): Promise<readonly KnownPattern[]>;
+  /** One of them; undefined if it is not there. */
+  pattern(id: string): Promise<KnownPattern | undefined>;
+  /** Lets nothing use it any more, or lets its evidence decide again. The pattern after it; undefined if it is not there. */
+  switchPattern(id: string, how: 'disable' | 'enable'): Promise<KnownPattern | undefined>;
   /** Rejects if the store does not answer. */
   check(): Promise<void>;
 }
@@ -42,6 +53,8 @@ export interface GatewayOptions {
   readonly log: FastifyBaseLogger;
   /** Version in the OpenAPI document. */
   readonly version: string;
+  /** Serve the console at `/`. Default: the API alone. */
+  readonly console?: boolean;
   /** Origins of other sites whose pages may call the gateway. Default none. */
   readonly corsOrigins?: readonly string[];
   readonly limits?: Partial<GatewayLimits>;

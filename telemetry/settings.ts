@@ -182,7 +182,7 @@ export function telemetrySettings(
   const parsed = schema.safeParse(given);
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => faultOf(issue, given));
-    throw new SetupError(['Telemetry cannot be set up so:', ...faults].join('\n'));
+    throw new SetupError(['Telemetry cannot be set up:', ...faults].join('\n'));
   }
   const values = parsed.data;
   const resource = pairs(values.OTEL_RESOURCE_ATTRIBUTES);

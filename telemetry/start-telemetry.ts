@@ -93,6 +93,11 @@ function configured<Options extends object>(
   };
 }
 
+function checkEnvironment(environment: Partial<Environment> | null): void {
+  if (typeof environment?.openTelemetry === 'object') return;
+  throw new SetupError('startTelemetry takes an environment: startTelemetry(readEnvironment()).');
+}
+
 /**
  * Reads OpenTelemetry's environment variables, and installs the SDK's runtime with the log and, if they are wanted, metrics.
  * Without such variables it does what `installRuntime` does, and loads nothing.
@@ -103,6 +108,7 @@ function configured<Options extends object>(
 export async function startTelemetry(
   environment: Pick<Environment, 'openTelemetry' | 'logLevel'> = readEnvironment(),
 ): Promise<Telemetry> {
+  checkEnvironment(environment);
   const settings = telemetrySettings(environment.openTelemetry);
   const { traces, metrics } = settings;
   // A collector's key must not show in what is sent to it.

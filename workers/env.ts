@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { defaultTaskQueue } from '../workflows/contract';
 import { tenantCapsShape } from '../activities/definitions/tenant-caps';
@@ -70,6 +71,18 @@ const encryptionKeys = z
     error: 'two keys have the same id: give each its own',
   })
   .transform((pairs) => ({ keyId: pairs[0]?.[0] ?? '', keys: Object.fromEntries(pairs) }));
+/** `port` of the loopback interface, or `host:port`. */
+export const listenSchema = z
+  .string()
+  .regex(/^((\[[0-9a-fA-F:]+\]|[^\s:/]+):)?\d{1,5}$/, 'set it to port or host:port, such as 8081')
+  .refine((value) => !(Number(/\d{1,5}$/.exec(value)?.[0]) > 65_535), {
+    error: 'the port is at most 65535',
+  })
+  .transform((value) => {
+    const colon = value.lastIndexOf(':');
+    const host = value.slice(0, Math.max(0, colon)).replace(/^\[|\]$/g, '');
+    return { host: host || '127.0.0.1', port: Number(value.slice(colon + 1)) };
+  });
 /** As `createActivities({ tenantCaps })` has it. */
 const tenantCaps = z
   .string()
@@ -138,6 +151,7 @@ const schema = z.object({
     .regex(/^[^.\s]+$/, 'set it to a name without dots and spaces, such as agents')
     .optional(),
   HOLDFAST_GATEWAY_TOKENS: z.string().optional(),
+  HOLDFAST_HEALTH_PORT: listenSchema.optional(),
   HOLDFAST_TENANT_CAPS: tenantCaps.optional(),
   HOLDFAST_DATA_CONVERTER: z.string().optional(),
   HOLDFAST_ENCRYPTION_KEYS: encryptionKeys.optional(),
@@ -229,6 +243,8 @@ function environmentFrom(
       dataConverterFile: fileFrom(variables.HOLDFAST_DATA_CONVERTER, directory),
       /** Who may use the gateway, as JSON. */
       gatewayTokens: variables.HOLDFAST_GATEWAY_TOKENS,
+      /** Where a worker answers probes. */
+      health: variables.HOLDFAST_HEALTH_PORT,
       tenantCaps: variables.HOLDFAST_TENANT_CAPS,
       /** File of the private key that signs decisions. */
       approvalKeyFile: fileFrom(variables.HOLDFAST_APPROVAL_KEY, directory),
@@ -306,6 +322,7 @@ function parseVariables(source: Readonly<NodeJS.ProcessEnv>): Variables {
   );
   const parsed = schema.safeParse(given);
   const faults = parsed.success ? [] : parsed.error.issues.map((issue) => faultLine(issue, given));
+  faults.push(...misspelled(source));
   if (given['HOLDFAST_DEPLOYMENT'] !== undefined && given['HOLDFAST_BUILD_ID'] === undefined)
     faults.push('HOLDFAST_DEPLOYMENT is set but HOLDFAST_BUILD_ID is not: set both');
   if (given['HOLDFAST_DATA_CONVERTER'] !== undefined && 'HOLDFAST_ENCRYPTION_KEYS' in given)
@@ -323,6 +340,23 @@ function parseVariables(source: Readonly<NodeJS.ProcessEnv>): Variables {
     );
   }
   return parsed.data;
+}
+
+/** Letters by which a name may differ from a variable that it probably means. Other names may be anybody's. */
+const misspelledLetters = 2;
+
+/** A misspelled variable would be ignored, and another server or store used without a word. */
+function misspelled(source: Readonly<NodeJS.ProcessEnv>): readonly string[] {
+  const known = Object.keys(schema.shape).filter((key) => key.startsWith('HOLDFAST_'));
+  const unknown = Object.keys(source).filter(
+    (key) => key.startsWith('HOLDFAST_') && !known.includes(key),
+  );
+  return unknown.flatMap((key) => {
+    const meant = known.find((other) => distance(key, other) <= misspelledLetters);
+    return meant === undefined
+      ? []
+      : [`${key} is not a variable of Holdfast: did you mean ${meant}?`];
+  });
 }
 
 function faultLine(issue: z.core.$ZodIssue, given: Readonly<NodeJS.ProcessEnv>): string {

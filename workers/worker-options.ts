@@ -70,7 +70,7 @@ export function isMadeActivities(value: unknown): value is Activities {
 }
 
 const text = z
-  .string({ error: ({ input }) => `is ${shown(input)}: give a text` })
+  .string({ error: ({ input }) => `is ${shown(input)}: give a string` })
   .regex(/\S/, { error: 'is empty' });
 const listOf = (what: string, type: 'function' | 'string'): z.ZodType =>
   z.array(
@@ -143,7 +143,10 @@ const deployment = withProblems(
 const schema = withProblems(
   z.strictObject(
     {
-      connection: anObject('what connectWorker() resolves to'),
+      connection: anObject('what connectWorker() resolves to').refine(
+        (value) => !('ensureConnected' in (value as object)),
+        { error: 'is one of @temporalio/client: give what connectWorker() resolves to' },
+      ),
       activities: madeActivities,
       encryption: anEncryption.optional(),
       namespace: text.optional(),

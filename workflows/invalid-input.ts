@@ -20,7 +20,7 @@ export function checkRunInput(input: unknown): void {
     const value = field(request, name);
     if (typeof value !== 'string')
       throw invalidInput(
-        `agentRun takes { request: { agent, goal } }: "${name}" must be a text, got ${typeof value}.`,
+        `agentRun takes { request: { agent, goal } }: "${name}" must be a string, got ${typeof value}.`,
       );
   }
 }

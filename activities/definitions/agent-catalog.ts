@@ -173,6 +173,16 @@ function toolsNow(
   return read;
 }
 
+/** A route cools down as a whole, whatever its settings, so a second one of the same name would never be asked. */
+function checkRoutesOnce(where: string, chain: AgentDefinition['chain']): void {
+  const names = chain.map(({ provider, model }) => `${provider}/${model}`);
+  const twice = names.find((each, index) => names.indexOf(each) !== index);
+  if (twice !== undefined)
+    throw new UserError(
+      `${where}: chain names "${twice}" twice, and would never fail over to it. Leave one out, or give the other a provider with a \`name\` of its own.`,
+    );
+}
+
 function resolveAgent(definition: AgentDefinition, parts: CatalogParts): ResolvedAgent {
   checkAgentShape(definition);
   const { name, completion = 'text', output, approvals, questions } = definition;
@@ -186,6 +196,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
           `${where}: tool "${tool.name}" needs a context, but the agent has none; give the agent a \`context\` schema that the tool can read, or leave the tool out.`,
         );
   const chain = definition.chain.map((route) => resolveRoute(name, route, parts));
+  checkRoutesOnce(where, definition.chain);
   const budget = definition.budget && checkBudget(where, definition.budget);
   checkPriced(where, budget, chain);
   checkGuardrailNames(where, definition.guardrails);

@@ -13,7 +13,7 @@ type Keys = Parameters<typeof createEncryption>[0]['keys'];
 
 /** Ids of keys: they stand in payloads, in the store, and in environment variables. */
 const keyIdShape = z
-  .string({ error: 'give a text' })
+  .string({ error: 'give a string' })
   .regex(/^[^\s,]{1,200}$/, 'give 1 to 200 characters without spaces and commas');
 
 /** What is wrong with the keys; undefined if nothing is. */
@@ -26,7 +26,7 @@ function keysProblem(keys: unknown): string | undefined {
       return `${JSON.stringify(id)} is no id: give 1 to 200 characters without spaces and commas`;
     const bytes = typeof key === 'string' ? keyFromText(key) : key;
     if (!(bytes instanceof Uint8Array && bytes.length === keyBytes))
-      return `"${id}" is no key: give 32 bytes, or their base64 or hexadecimal digits (\`openssl rand -base64 32\` makes one)`;
+      return `"${id}" is not a key: give 32 bytes, or their base64 or hexadecimal digits (\`openssl rand -base64 32\` makes one)`;
   }
   return undefined;
 }
@@ -85,7 +85,13 @@ export function createEncryption(options: {
     | Readonly<Record<string, string | Uint8Array>>
     | ((keyId: string) => Uint8Array | Promise<Uint8Array>);
 }): Encryption {
-  const { keyId, keys } = checkOptions('createEncryption', '', optionsShape, options);
+  const { keyId, keys } = checkOptions(
+    'createEncryption',
+    '',
+    optionsShape,
+    options,
+    'Give { keyId, keys }.',
+  );
   const ring = new KeyRing(resolverOf(keys));
   return {
     keyId,

@@ -71,7 +71,7 @@ export async function postJson(
 
 /** What every receiver is given. */
 export const receiverShape = {
-  name: z.string({ error: 'give a text' }).optional(),
+  name: z.string({ error: 'give a string' }).optional(),
   // Never shown: whoever has it can post.
   url: z
     .string({ error: 'give the address of the webhook' })

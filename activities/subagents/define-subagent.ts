@@ -52,8 +52,8 @@ const answerTimeoutMs = 60_000;
 /** Checked where it is used. */
 const anything = z.unknown().optional();
 const shape = z.strictObject({
-  name: z.string({ error: 'give a text' }),
-  description: z.string({ error: 'give a text' }),
+  name: z.string({ error: 'give a string' }),
+  description: z.string({ error: 'give a string' }),
   agent: z.custom(
     (value) => typeof value === 'string' || typeof (value as AgentType | null)?.name === 'string',
     'give an agent, as defineAgent returned it, or its name',

@@ -8,6 +8,24 @@ interface WrongRow {
   readonly got: string;
 }
 
+/** What a recovered fault cost beyond the same run without it. */
+export interface AddedCost {
+  /** Requests to the vendor. */
+  readonly calls: number;
+  /** Tokens that the vendor billed for the requests that the fault spoiled. */
+  readonly tokens: number;
+  /** From the first spoiled request to the one that took its place. */
+  readonly seconds: number;
+}
+
+/** The fault of a row, as it is declared before its run (R-SCORE-1). */
+interface DeclaredFault {
+  /** Recoverable, or to be stopped readably or handed over. */
+  readonly right: 'recovers' | 'stops';
+  /** Absent where it was not measured. */
+  readonly added?: AddedCost;
+}
+
 /** A row as people see it. */
 export interface JudgedRow {
   readonly id: string;
@@ -15,6 +33,8 @@ export interface JudgedRow {
   readonly expected: string;
   /** Absent where it was right. */
   readonly wrong?: WrongRow;
+  /** Absent where the row checks something else than what a run makes of a fault. */
+  readonly fault?: DeclaredFault;
 }
 
 /** What a section found. */
@@ -30,6 +50,9 @@ export interface ScorecardSection {
   readonly name: string;
   /** One line for the usage text. */
   readonly about: string;
-  /** Contract: real servers only, each ended before it resolves; rejects where the section itself could not run. */
-  readonly score: () => Promise<SectionScore>;
+  /**
+   * Contract: real servers only, each ended before it resolves; rejects where the section itself could not run. A section that
+   * draws its rows draws them by the seed, or by one of its own.
+   */
+  readonly score: (seed: number | undefined) => Promise<SectionScore>;
 }

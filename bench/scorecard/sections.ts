@@ -1,5 +1,6 @@
 /** The sections of the scorecard, in the order in which they run. */
 import { scoreAttacks } from './attacks/score-attacks';
+import { scoreConversation, usualFaults } from './conversation/score-conversation';
 import { scoreEffects } from './effects/score-effects';
 import { scoreEncryption } from './encryption/score-encryption';
 import { scoreGateway } from './gateway/score-gateway';
@@ -33,6 +34,11 @@ export const sections: readonly ScorecardSection[] = [
     score: () => scoreProviderFaults(providerFaults()),
   },
   {
+    name: 'conversation',
+    about: 'faults drawn by the seed: kind x place in the conversation x wire x chain x effect',
+    score: (seed) => scoreConversation(usualFaults, seed),
+  },
+  {
     name: 'tokens',
     about: 'estimated against billed tokens: model x content',
     score: () => scoreTokens(countedModels, ['a', 'b', 'c']),
@@ -55,7 +61,8 @@ export const sections: readonly ScorecardSection[] = [
   {
     name: 'transcripts',
     about: 'generated transcripts against every vendor: 10,000 with a new seed',
-    score: () => Promise.resolve(scoreTranscripts(barTranscripts, Date.now() % 1_000_000_000)),
+    score: (seed = Date.now() % 1_000_000_000) =>
+      Promise.resolve(scoreTranscripts(barTranscripts, seed)),
   },
   {
     name: 'sanitise',

@@ -11,9 +11,9 @@ import { peerNames } from './engines';
 const sources = path.join(process.cwd(), 'bench', 'peers');
 const installed = path.join(process.cwd(), '.holdfast', 'peers');
 
-/** Where the peer's engine is when it is installed. */
-export function peerEngine(peer: PeerName): string {
-  return path.join(installed, peer, 'engine.mjs');
+/** Where a file of the peer is when it is installed; the engine of this benchmark is `engine.mjs`. */
+export function peerFile(peer: PeerName, file: string): string {
+  return path.join(installed, peer, file);
 }
 
 async function isCurrent(peer: PeerName): Promise<boolean> {

@@ -11,7 +11,7 @@ import type { EngineProcess } from './engine-process';
 import { startEngine } from './engine-process';
 import { engineModule, engines, isPeer } from './engines';
 import { Measurer } from './measure-cell';
-import { peerEngine } from './peers';
+import { peerFile } from './peers';
 import { metricsUrlIn } from './server-usage';
 
 /** What is to be run. */
@@ -86,7 +86,7 @@ class SpeedRun {
     await mkdir(directory, { recursive: true });
     this.starts += 1;
     const settings: EngineSettings = {
-      file: isPeer(file) ? peerEngine(file) : engineModule(file),
+      file: isPeer(file) ? peerFile(file, 'engine.mjs') : engineModule(file),
       variant,
       mode,
       address: this.address,

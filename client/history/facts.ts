@@ -14,7 +14,7 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow';
 import type { History } from '@temporalio/common/lib/proto-utils';
 import { tsToMs } from '@temporalio/common/lib/time';
-import { unreadableHistory } from '../temporal-failure';
+import { readingHistory, unreadableHistory } from '../temporal-failure';
 
 /** One event of a Temporal history, as the SDK decodes it. */
 export type HistoryEvent = NonNullable<History['events']>[number];
@@ -73,7 +73,14 @@ export class HistoryReader {
       const fact = await Promise.resolve(read(attributes, this, event)).catch((thrown: unknown) => {
         throw unreadableHistory(this.workflowId, thrown);
       });
-      return fact && { ...fact, eventId: idOf(event.eventId), atMs: tsToMs(event.eventTime) };
+      return (
+        fact &&
+        readingHistory(this.workflowId, () => ({
+          ...fact,
+          eventId: idOf(event.eventId),
+          atMs: tsToMs(event.eventTime),
+        }))
+      );
     }
     return undefined;
   }

@@ -24,6 +24,7 @@ import {
   resultIdOf,
 } from '../../workflows/activity-events';
 import { eventOfSignal, eventOfUpdate } from '../../workflows/people-events';
+import { readingHistory } from '../temporal-failure';
 import type { HistoryFact, SegmentEnd } from './facts';
 
 type Fact<Type extends HistoryFact['type']> = Extract<HistoryFact, { type: Type }>;
@@ -60,6 +61,7 @@ interface Activation {
  * has them, then subagents. The state equals the one that the workflow carried, provided that the client's release has the worker's core.
  * Source: activation order of sdk-core in SDK 1.24 (`variant_ordinal`) and the microtask depth of `execute-command.ts`;
  * proved on a real server in `test/client/history-fold.workflow.test.ts`.
+ * Errors: `converter-mismatch` for a history that no run of this release writes.
  */
 export class SegmentFold {
   private state: RunState | undefined;
@@ -86,7 +88,9 @@ export class SegmentFold {
   /** The segment as far as its facts were taken. */
   folded(): FoldedSegment {
     const { state, began, end, atMs } = this;
-    const first = state ?? (began === undefined ? undefined : this.begin(began.atMs)[1][0]);
+    const firstOf = ({ atMs: beganAtMs }: Fact<'segment-began'>): RunState =>
+      readingHistory(this.workflowId, () => this.begin(beganAtMs)[1][0]);
+    const first = state ?? (began === undefined ? undefined : firstOf(began));
     return { state: first, begun: state !== undefined, end, atMs };
   }
 
@@ -129,7 +133,7 @@ export class SegmentFold {
     const activation = this.open;
     if (activation === undefined) return [];
     this.open = undefined;
-    return this.digest(activation);
+    return readingHistory(this.workflowId, () => this.digest(activation));
   }
 
   private digest(activation: Activation): readonly RunEntry[] {

@@ -46,7 +46,7 @@ function problemOfPart(part: unknown, place: string): string | undefined {
   const wrong = ['mediaType', 'name'].find(
     (key) => fields[key] !== undefined && typeof fields[key] !== 'string',
   );
-  return wrong === undefined ? undefined : `${place}: ${wrong} must be a text`;
+  return wrong === undefined ? undefined : `${place}: ${wrong} must be a string`;
 }
 
 function problemOfWords(what: string, text: string, isNeeded: boolean): string | undefined {
@@ -58,7 +58,7 @@ function problemOfWords(what: string, text: string, isNeeded: boolean): string |
 /** What is wrong with what a person says, before anything is stored or sent; undefined if nothing is. */
 export function problemOfContent(what: string, given: unknown): string | undefined {
   if (typeof given === 'string') return problemOfWords(what, given, true);
-  if (!Array.isArray(given)) return `${what} must be a text, or a list of parts`;
+  if (!Array.isArray(given)) return `${what} must be a string, or a list of parts`;
   const parts: readonly unknown[] = given;
   if (parts.length === 0) return `${what} is empty`;
   for (const [index, part] of parts.entries()) {

@@ -1,6 +1,7 @@
 /** Runs of an agent on a schedule of Temporal's: the action is a checked start, everything else is Temporal's own. */
 import type { ScheduleClient, ScheduleHandle, ScheduleOptions } from '@temporalio/client';
 import { ScheduleAlreadyRunning } from '@temporalio/client';
+import { ValueError } from '@temporalio/common';
 import { z } from 'zod';
 import { check, scheduleIdSchema } from '../check-input';
 import { ClientError } from '../client-error';
@@ -13,13 +14,22 @@ export type RunSchedule = Omit<ScheduleOptions, 'action'>;
 /** Options of a start that a schedule decides itself, or that would let each of its runs continue one and the same run. */
 const notScheduled = ['runId', 'ifExists', 'idempotencyKey', 'continueFrom'] as const;
 
+const aList = (name: string): z.ZodType =>
+  z.array(z.unknown(), { error: `The schedule's spec.${name} must be a list` }).optional();
 const anything = z.unknown().optional();
 const scheduleShape = z.strictObject(
   {
     scheduleId: scheduleIdSchema,
-    spec: z.record(z.string(), z.unknown(), {
-      error: 'The schedule has no spec: give { calendars }, { intervals } or { cronExpressions }',
-    }),
+    spec: z.looseObject(
+      {
+        calendars: aList('calendars'),
+        intervals: aList('intervals'),
+        cronExpressions: aList('cronExpressions'),
+      },
+      {
+        error: 'The schedule has no spec: give { calendars }, { intervals } or { cronExpressions }',
+      },
+    ),
     policies: anything,
     memo: anything,
     searchAttributes: anything,
@@ -67,11 +77,11 @@ export async function scheduleRuns(
       action: { type: 'startWorkflow', workflowId: scheduleId, ...workflowOf(start, place) },
     });
   } catch (thrown) {
-    // What the SDK makes of a spec that the server refuses.
-    if (thrown instanceof TypeError)
+    // What the SDK makes of a spec or a policy that it, or the server, refuses.
+    if (thrown instanceof TypeError || thrown instanceof ValueError)
       throw new ClientError(
         'invalid-input',
-        `Temporal refuses the schedule "${scheduleId}": ${thrown.message}. Correct its spec. No schedule was made.`,
+        `Temporal refuses the schedule "${scheduleId}": ${thrown.message}. Correct its spec or policies. No schedule was made.`,
         { cause: thrown },
       );
     if (!(thrown instanceof ScheduleAlreadyRunning)) throw thrown;

@@ -72,6 +72,10 @@ export type AgentStart<Agent extends AgentType> =
         readonly context?: Exclude<ContextOf<Agent>, undefined>;
       });
 
+function shownBriefly(value: unknown): string {
+  return shortened(inspect(value, { depth: 0 }), 60);
+}
+
 /** Whether a start names its agent among its options. */
 export function namesAgent<Output>(
   first: AgentType | string | StartOptions<Output>,
@@ -82,18 +86,24 @@ export function namesAgent<Output>(
 /**
  * The options of a start that names its agent by definition or name first.
  *
- * Errors: `invalid-input` for a context that the definition's schema refuses.
+ * Errors: `invalid-input` for what is no agent or no object of options, and for a context that the definition's schema refuses.
  */
 export function startOptionsOf<Output>(
   agent: AgentType | string,
-  given: Omit<StartOptions<Output>, 'agent' | 'output'>,
+  given: Omit<StartOptions<Output>, 'agent' | 'output'> | undefined,
 ): StartOptions<Output> {
-  if (typeof agent === 'string') return { ...given, agent };
-  if (typeof (agent as AgentType | null | undefined)?.name !== 'string')
+  const isName = typeof agent === 'string';
+  if (!isName && typeof (agent as AgentType | null | undefined)?.name !== 'string')
     throw new ClientError(
       'invalid-input',
-      `The agent is ${shortened(inspect(agent, { depth: 0 }), 60)}; give what defineAgent returned, or its name. Nothing was started.`,
+      `The agent is ${shownBriefly(agent)}; give what defineAgent returned, or its name. Nothing was started.`,
     );
+  if (typeof given !== 'object' || (given as object | null) === null)
+    throw new ClientError(
+      'invalid-input',
+      `The options of the start are ${shownBriefly(given)}; give an object such as { goal: 'Greet Ada.' }. Nothing was started.`,
+    );
+  if (isName) return { ...given, agent };
   if (given.continueFrom === undefined || given.context !== undefined)
     checkContext(agent, given.context);
   // A definition's schemas are zod's.

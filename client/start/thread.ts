@@ -92,13 +92,14 @@ export class Thread {
 
   /** Before anything is asked. Errors: as `AgentClient.start`. */
   private checkOptions(agent: AgentType | string, options: Options): void {
+    const start = startOptionsOf(agent, options);
     const own = (['runId', 'continueFrom', 'ifExists'] as const).find((key) => key in options);
     if (own !== undefined)
       throw new ClientError(
         'invalid-input',
         `Thread "${this.id}" decides about ${own} itself: leave it out, or use client.start. Nothing was started.`,
       );
-    checkStart(startOptionsOf(agent, options));
+    checkStart(start);
   }
 
   private runId(number: number): string {

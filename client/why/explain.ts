@@ -3,6 +3,7 @@ import { cachedText, costText } from '../../workflows/core/budget/spend';
 import { reportOf } from '../../workflows/core/run/ending';
 import { shortened } from '../../workflows/core/shortened';
 import { statusView } from '../../workflows/core/view/status';
+import { readingHistory } from '../temporal-failure';
 import { causeOfEnd } from './ended-causes';
 import type { Diagnosis, NextStep, RunExplanation, WhyCause, WhyFacts } from './explanation';
 import type { Counted } from './story';
@@ -71,8 +72,16 @@ function failedRows({ story }: WhyFacts, { cause, says }: Diagnosis): readonly C
   return [{ what: shortened(`${cause}: ${says}`, causeChars), times: 1 }];
 }
 
-/** Contract: pure; the same facts give the same explanation. */
+/**
+ * Contract: pure; the same facts give the same explanation.
+ *
+ * Errors: `converter-mismatch` for facts of a history that no run of this release writes.
+ */
 export function explain(facts: WhyFacts): RunExplanation {
+  return readingHistory(facts.runId, () => explained(facts));
+}
+
+function explained(facts: WhyFacts): RunExplanation {
   const { runId, state, story, outcome } = facts;
   const diagnosis = outcome === undefined ? causeOfOpenRun(facts) : causeOfEnd(facts, outcome);
   const { cause, says, next } = diagnosis;

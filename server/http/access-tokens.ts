@@ -19,16 +19,16 @@ export interface AccessToken {
 
 const tokenSchema = z
   .strictObject({
-    name: z.string({ error: 'name must be a text' }).regex(/^[\w.@:-]{1,100}$/, {
+    name: z.string({ error: 'name must be a string' }).regex(/^[\w.@:-]{1,100}$/, {
       error: 'name must be 1 to 100 letters, digits, "_", "-", ".", "@" and ":"',
     }),
-    sha256: z.string({ error: 'sha256 must be a text' }).regex(/^[0-9a-f]{64}$/, {
+    sha256: z.string({ error: 'sha256 must be a string' }).regex(/^[0-9a-f]{64}$/, {
       error:
         'sha256 must be 64 hexadecimal digits, the hash of the token and never the token; `holdfast gateway-token NAME` makes both',
     }),
     role: z.enum(['view', 'operate'], { error: 'role must be "view" or "operate"' }),
     tenant: z
-      .string({ error: 'tenant must be a text, or left out for all tenants' })
+      .string({ error: 'tenant must be a string, or left out for all tenants' })
       .regex(tenantPattern, {
         error: 'tenant must be 1 to 100 letters, digits, "_", "-", ".", "@" and ":"',
       })

@@ -52,6 +52,8 @@ export function problemOf(status: number, code: string, detail: string): Problem
 }
 
 const unavailable = 'The service cannot do this now. Try again in a moment.';
+const otherKeys =
+  'This gateway and the workers cannot read each other: their encryption keys or data converters differ. Whoever operates the gateway must give it those of the workers.';
 const internal = 'The gateway failed. Its log says why; try again in a moment.';
 
 function isFastifyError(thrown: unknown): thrown is FastifyError {
@@ -70,6 +72,7 @@ function problemFrom(thrown: unknown): Problem {
     return { ...problemOf(400, 'invalid-request', detail), errors };
   }
   if (thrown instanceof ClientError) {
+    if (thrown.code === 'converter-mismatch') return problemOf(503, thrown.code, otherKeys);
     const { statusCode: status } = thrown;
     // From 500 on, it is about the deployment: callers read no detail.
     const detail = status < 500 ? thrown.message : status === 503 ? unavailable : internal;
@@ -81,6 +84,12 @@ function problemFrom(thrown: unknown): Problem {
 function ofFastify({ statusCode: status = 500, message }: FastifyError): Problem {
   if (status === 503) return problemOf(503, 'unavailable', unavailable);
   if (status < 400 || status >= 500) return problemOf(500, 'internal', internal);
+  if (status === 415)
+    return problemOf(
+      415,
+      'unsupported-media-type',
+      'The body must be JSON, with the header `Content-Type: application/json`.',
+    );
   const code = (STATUS_CODES[status] ?? 'bad-request').toLowerCase().replace(/\W+/g, '-');
   return problemOf(status, code, message);
 }
@@ -92,7 +101,7 @@ export async function sendProblem(
   reply: FastifyReply,
 ): Promise<void> {
   const problem = problemFrom(thrown);
-  if (problem.status >= 500)
+  if (problem.status >= 500 && problem.code !== 'not-ready')
     request.log.error({ err: thrown, code: problem.code }, 'request failed');
   const retry = problem.status === 503 ? { 'retry-after': '2' } : {};
   const headers = thrown instanceof HttpProblem ? thrown.headers : {};

@@ -3,8 +3,11 @@ import type { RunSummary } from '../../client/list-runs';
 import type { PendingItem } from '../../workflows/core/view/pending';
 import { ClientError } from '../../client/client-error';
 import { defined } from '../../workflows/core/json';
-import { caller, inboxPage, patternList, providerList } from '../schema/answers';
-import { inboxQuery, patternsQuery } from '../schema/requests';
+import { shortened } from '../../workflows/core/shortened';
+import type { AccessToken } from '../http/access-tokens';
+import { HttpProblem } from '../http/problem';
+import { caller, inboxPage, pattern, patternList, providerList } from '../schema/answers';
+import { inboxQuery, patternParams, patternsQuery } from '../schema/requests';
 import type { Api, RouteWorld } from './gateway-routes';
 import { problems, storeOf, tenantFor } from './gateway-routes';
 
@@ -58,7 +61,7 @@ export function inboxRoute(api: Api, world: RouteWorld): void {
   );
 }
 
-/** `GET /v1/providers`, `/v1/patterns` and `/v1/token`. */
+/** `GET /v1/providers` and `/v1/token`. */
 export function deploymentRoutes(api: Api, world: RouteWorld): void {
   const tags = ['Deployment'];
   api.get(
@@ -82,22 +85,6 @@ export function deploymentRoutes(api: Api, world: RouteWorld): void {
     },
   );
   api.get(
-    '/patterns',
-    {
-      schema: {
-        tags,
-        operationId: 'listPatterns',
-        summary: 'What runs have learned',
-        querystring: patternsQuery,
-        response: { 200: patternList, ...problems },
-      },
-    },
-    async ({ query, token }) => {
-      const found = await storeOf(world, 'patterns').patterns(tenantFor(token, query.tenant));
-      return { patterns: found.map((pattern) => ({ ...pattern })) };
-    },
-  );
-  api.get(
     '/token',
     {
       schema: {
@@ -109,4 +96,59 @@ export function deploymentRoutes(api: Api, world: RouteWorld): void {
     },
     ({ token: { name, role, tenant } }) => ({ name, role, ...defined({ tenant }) }),
   );
+}
+
+/** Errors: 404 for a pattern that is not there, and for one of another tenant, alike. */
+function knownPattern<Known extends { readonly tenant: string }>(
+  { tenant }: AccessToken,
+  id: string,
+  found: Known | undefined,
+): Known {
+  if (found !== undefined && (tenant === undefined || found.tenant === tenant)) return found;
+  throw new HttpProblem(
+    404,
+    'pattern-not-found',
+    `There is no pattern ${JSON.stringify(shortened(id, 40))}. GET /v1/patterns lists the patterns.`,
+  );
+}
+
+/** `GET /v1/patterns`, one of them, and its switch: what `holdfast patterns` does. */
+export function patternRoutes(api: Api, world: RouteWorld): void {
+  const tags = ['Deployment'];
+  const store = () => storeOf(world, 'patterns');
+  const ofOne = { tags, params: patternParams, response: { 200: pattern, ...problems } };
+  api.get(
+    '/patterns',
+    {
+      schema: {
+        tags,
+        operationId: 'listPatterns',
+        summary: 'What runs have learned, oldest first',
+        querystring: patternsQuery,
+        response: { 200: patternList, ...problems },
+      },
+    },
+    async ({ query, token }) => ({
+      patterns: await store().patterns(tenantFor(token, query.tenant)),
+    }),
+  );
+  api.get(
+    '/patterns/:patternId',
+    { schema: { ...ofOne, operationId: 'getPattern', summary: 'One pattern and its evidence' } },
+    async ({ params: { patternId: id }, token }) =>
+      knownPattern(token, id, await store().pattern(id)),
+  );
+  const switches = {
+    disable: 'Never use a pattern again, whatever its evidence, until it is enabled',
+    enable: 'Let its evidence decide about a pattern again',
+  } as const;
+  for (const how of ['disable', 'enable'] as const)
+    api.post(
+      `/patterns/:patternId/${how}`,
+      { schema: { ...ofOne, operationId: `${how}Pattern`, summary: switches[how] } },
+      async ({ params: { patternId: id }, token }) => {
+        knownPattern(token, id, await store().pattern(id));
+        return knownPattern(token, id, await store().switchPattern(id, how));
+      },
+    );
 }

@@ -15,16 +15,22 @@ const media = {
 
 /** What a person says. */
 const content = z
-  .union([
-    z.string(),
-    z.array(
-      z.discriminatedUnion('type', [
-        z.strictObject({ type: z.literal('text'), text: z.string() }),
-        z.strictObject({ type: z.literal('image'), ...media }),
-        z.strictObject({ type: z.literal('file'), ...media }),
-      ]),
-    ),
-  ])
+  .union(
+    [
+      z.string(),
+      z.array(
+        z.discriminatedUnion('type', [
+          z.strictObject({ type: z.literal('text'), text: z.string() }),
+          z.strictObject({ type: z.literal('image'), ...media }),
+          z.strictObject({ type: z.literal('file'), ...media }),
+        ]),
+      ),
+    ],
+    {
+      error:
+        'give a string, or a list of { type: "text", text }, { type: "image", data } and { type: "file", data }',
+    },
+  )
   .meta({ id: 'Content', description: 'A text, or a list of texts, images, and files' });
 
 const object = z.record(z.string(), z.unknown());
@@ -134,4 +140,5 @@ export const transcriptQuery = z.strictObject({
   offset: wholeNumber(0, 1_000_000_000).optional().default(0),
   limit: limitOf(100, 500),
 });
+export const patternParams = z.strictObject({ patternId: z.string().max(200) });
 export const patternsQuery = z.strictObject({ tenant });

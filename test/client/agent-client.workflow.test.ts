@@ -29,7 +29,7 @@ it.each([
   [
     'a negative limit',
     { agent: 'scout', goal: 'x', limits: { maxIterations: -1 } },
-    'limits.maxIterations: -1 is no whole number from 1 to',
+    'limits.maxIterations: -1 is not a whole number from 1 to',
   ],
 ])('refuses %s before anything is sent', async (_what, options, message) => {
   const error = await refusal(stage.client.start(options));

@@ -5,7 +5,8 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { reply } from '../../testing/emulator/script';
 import { eventually } from '../support/agent-world';
 import { uniqueName } from '../support/temporal';
-import type { CommandWorld, Ended } from './command-world';
+import type { Ended } from '../support/run-command';
+import type { CommandWorld } from './command-world';
 import { startCommandWorld } from './command-world';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -12,22 +12,13 @@ import { createActivities } from '../../activities/index';
 import { defineTool } from '../../activities/tools/define-tool';
 import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';
 import { VendorEmulator } from '../../testing/emulator/emulator';
-import { runCommandLine } from '../../workers/cli/command-line';
 import { readEnvironment } from '../../workers/env';
 import { createWorker } from '../../workers/worker';
 import { emulatedProviders, testModel } from '../support/agent-world';
+import type { Ended, Variables } from '../support/run-command';
+import { runCommand } from '../support/run-command';
 import { startDevServer, uniqueName } from '../support/temporal';
 import { temporaryStore } from '../support/temporary-store';
-
-/** The variables that a command sees. */
-type Variables = Readonly<Record<string, string>>;
-
-/** What a command came to. */
-export interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
 
 /** The world of one test file. */
 export interface CommandWorld {
@@ -153,7 +144,7 @@ export async function startCommandWorld(): Promise<CommandWorld> {
     variables,
     elsewhere: { HOLDFAST_TASK_QUEUE: taskQueue },
     holdfast: (args, more = {}, columns) =>
-      runHere(args, { ...variables, ...more }, folder, columns),
+      runCommand(args, { variables: { ...variables, ...more }, directory: folder, columns }),
     spawn: spawnCommand,
     inProcess: (args, options) => endOf(spawnCommand(args, options)),
     async dispose() {
@@ -165,29 +156,6 @@ export async function startCommandWorld(): Promise<CommandWorld> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function runHere(
-  args: readonly string[],
-  variables: Variables,
-  directory: string,
-  columns: number | undefined,
-): Promise<Ended> {
-  let out = '';
-  let err = '';
-  const output = {
-    isTerminal: columns !== undefined,
-    hasColors: false,
-    columns: () => columns ?? 120,
-    write: (text: string) => {
-      out += text;
-    },
-    note: (line: string) => {
-      err += `${line}\n`;
-    },
-  };
-  const code = await runCommandLine(args, output, { variables, directory });
-  return { code, out, err };
 }
 
 function endOf(child: ChildProcess): Promise<Ended> {

@@ -12,8 +12,8 @@ const photo = pngFile(4, 4);
 const text = { type: 'text', text: 'Look.' };
 
 test.each<[string, unknown, RegExp]>([
-  ['nothing', undefined, /^The goal must be a text, or a list of parts$/],
-  ['one part without a list', text, /must be a text, or a list of parts/],
+  ['nothing', undefined, /^The goal must be a string, or a list of parts$/],
+  ['one part without a list', text, /must be a string, or a list of parts/],
   ['an empty list', [], /^The goal is empty$/],
   ['a blank text', '  ', /^The goal is empty$/],
   ['blank texts', [{ type: 'text', text: ' ' }], /^The goal is empty$/],
@@ -52,7 +52,7 @@ test.each<[string, unknown, RegExp]>([
     /data must be the bytes \(a Uint8Array\) or their base64, got undefined/,
   ],
   ['a stream', [{ type: 'file', data: {} }], /got object/],
-  ['a name that is no text', [{ type: 'file', data: photo, name: 7 }], /name must be a text/],
+  ['a name that is no text', [{ type: 'file', data: photo, name: 7 }], /name must be a string/],
   [
     'too many',
     Array(21).fill({ type: 'image', data: photo }),

@@ -26,7 +26,7 @@ test.each<readonly [string, object, object, string]>([
   ['what to do with a taken id', { ifExists: 'use' }, {}, 'takes no ifExists'],
   ['an action', {}, { action: { type: 'startWorkflow' } }, 'Unknown option "action" of a schedule'],
   ['a misspelled option', {}, { policy: {} }, 'Unknown option "policy"'],
-  ['no id', {}, { scheduleId: undefined }, 'The schedule id must be a text'],
+  ['no id', {}, { scheduleId: undefined }, 'The schedule id must be a string'],
   ['an empty id', {}, { scheduleId: ' ' }, 'The schedule id is empty'],
   ['an id with spaces', {}, { scheduleId: 'my report' }, 'must not hold spaces'],
   ['a long id', {}, { scheduleId: 'x'.repeat(201) }, 'The schedule id has 201 characters'],

@@ -161,3 +161,10 @@ test('counts text that looks like a control token, and long text without a space
   expect(countTokens('a'.repeat(400_000))).toBeGreaterThan(1000);
   expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
+
+test('bills the token that the first event of Anthropic reports, though nothing else came', async () => {
+  emulator.script([fault.cutStream({ afterEvents: 1 })]);
+  await expect(ask('You are brief.', ['Hello'])).rejects.toThrow();
+  await finished(0);
+  expect(emulator.requests[0]?.progress.usage).toMatchObject({ outputTokens: 1 });
+});

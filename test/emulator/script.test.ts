@@ -186,7 +186,7 @@ test('refuses a request without a step at once, with what came, what was expecte
   emulator.script([reply.text('of the rate limit')], { model: 'other' });
   const second = ask(emulator);
   await expect(second).rejects.toThrow(
-    'no step for request 1: no script is for such requests (there are some by model other); the script expects a request by model other for reply (end). Add a step for it, such as reply.text(',
+    'no step for request 2: no script is for such requests (there are some by model other); the script expects a request by model other for reply (end). Add a step for it, such as reply.text(',
   );
   // A client reads the reason of a failure in its words: the texts of scripts and requests are not among them.
   await expect(second).rejects.not.toThrow('rate limit');
@@ -197,7 +197,7 @@ test('refuses a request without a step at once, with what came, what was expecte
     emulator.assertDrained();
   };
   expect(drained).toThrow(
-    'Request 0 (anthropic, m) came with the text "hello", but no script was given. Add a step for it',
+    'Request 1 (anthropic, m) came with the text "hello", but no script was given. Add a step for it',
   );
   expect(drained).toThrow('expects a request by model other for reply (end): "of the rate limit"');
 });

@@ -156,7 +156,7 @@ const cases: readonly (readonly [what: string, attempt: Attempt, words: readonly
     () => {
       create([agent({ chain: [{ provider: 'anthropic', model: ' ' }] })]);
     },
-    ['"looker"', 'model: give a text that is not empty'],
+    ['"looker"', 'model: give a string that is not empty'],
   ],
   [
     'an output limit of nothing',

@@ -73,7 +73,7 @@ describe('a call is judged wrong', () => {
     points: [point],
     fault: 'kill',
   });
-  const entry = (key: string) => ({ callId: 'r:x', key });
+  const entry = (key: string) => ({ callId: 'r:x', key, atMs: 0 });
 
   test('that was applied twice', () => {
     const paid = call('keyed', 'applied');

@@ -10,8 +10,17 @@ import { fault } from '../../testing/emulator/script';
 import type { RunOutcome, RunReport } from '../../workflows/core/run/outcome';
 import { noUsage } from '../../workflows/core/budget/spend';
 
+const seeds: (number | undefined)[] = [];
+
 function section(name: string, score: SectionScore): ScorecardSection {
-  return { name, about: `faults of ${name}`, score: () => Promise.resolve(score) };
+  return {
+    name,
+    about: `faults of ${name}`,
+    score: (seed) => {
+      seeds.push(seed);
+      return Promise.resolve(score);
+    },
+  };
 }
 
 const wrong = {
@@ -19,6 +28,7 @@ const wrong = {
   expected: 'heals by retry',
   got: 'failed: the message of a failure is often longer than one line of a terminal is wide',
 };
+const aCost = (calls: number, tokens: number, seconds: number) => ({ calls, tokens, seconds });
 const rightSection = section('calm', {
   summary: { faults: 1 },
   rows: [{ id: 'a', expected: 'b' }],
@@ -26,8 +36,10 @@ const rightSection = section('calm', {
 const wrongSection = section('storm', {
   summary: { faults: 2 },
   rows: [
-    { id: 'right', expected: 'heals' },
-    { id: wrong.id, expected: wrong.expected, wrong },
+    { id: 'right', expected: 'heals', fault: { right: 'recovers', added: aCost(1, 40, 1.5) } },
+    { id: 'right too', expected: 'heals', fault: { right: 'recovers', added: aCost(2, 20, 3) } },
+    { id: 'stopped', expected: 'stops', fault: { right: 'stops' } },
+    { id: wrong.id, expected: wrong.expected, fault: { right: 'recovers' }, wrong },
   ],
 });
 
@@ -51,10 +63,26 @@ describe('the command', () => {
     expect(told).toContain('calm: 1 of 1 right');
   });
 
-  test('runs every section, prints one object, and ends with 1 when a row is wrong', async () => {
-    const { code, results } = await command(['--json']);
+  test('counts the faults of all sections, keeps what each one counts, and ends with 1 when a row is wrong', async () => {
+    const { code, results, told } = await command(['--json', '--seed', '7']);
     expect(code).toBe(1);
-    expect(results).toEqual(['{"calm":{"faults":1},"storm":{"faults":2}}']);
+    expect(seeds.slice(-2)).toEqual([7, 7]);
+    const none = { faults: 0, recoverable: 0, recovered: 0, stoppedReadably: 0 };
+    const all = { faults: 4, recoverable: 3, recovered: 2, stoppedReadably: 1 };
+    expect(JSON.parse(results.at(-1) ?? '')).toEqual({
+      ...all,
+      wrong: [{ area: 'storm', ...wrong }],
+      byArea: {
+        calm: { ...none, checks: 1, checksRight: 1, summary: { faults: 1 } },
+        storm: {
+          ...{ ...all, checks: 0, checksRight: 0, summary: { faults: 2 } },
+          added: aCost(1.5, 30, 2.25),
+        },
+      },
+    });
+    expect(told).toMatch(
+      /^storm +4 +2\/3 66\.7 % \(20\.8 to 93\.9\) +1\/1 .* 1\.5 \/ 30 \/ 2\.25$/m,
+    );
   });
 
   test('shows wrong rows first and keeps to 80 columns', async () => {
@@ -69,11 +97,12 @@ describe('the command', () => {
     [['--only', 'calms'], 'There is no section "calms".'],
     [['--onyl', 'calm'], "'--onyl'"],
     [['calm'], 'calm'],
+    [['--seed', 'x'], '--seed is "x": give a whole number from 0.'],
   ])('answers %j with the usage and 2', async (args, words) => {
     const { code, results, told } = await command(args);
     expect({ code, results }).toEqual({ code: 2, results: [] });
     expect(told).toContain(words);
-    expect(told).toContain('--only SECTION');
+    expect(told).toContain('--only SECTION,…');
     expect(told).toContain('storm');
   });
 });
@@ -129,7 +158,7 @@ describe('the judgement', () => {
 
   test('finds nothing wrong where all is as declared', () => {
     expect(judgeFault(row, right)).toEqual({
-      row: { id: 'chat/500', expected: '2+0 heals by retry' },
+      row: { id: 'chat/500', expected: '2+0 heals by retry', fault: { right: 'recovers' } },
       extraCalls: 0,
     });
   });

@@ -90,5 +90,9 @@ test('a wrong expectation, a call too many, a fault that never struck and a tool
     ],
     extraCalls: 1,
   });
-  expect(rows.at(-1)).toEqual({ id: 'responses/a right one', expected: '2+0 heals by retry' });
+  expect(rows.at(-1)).toEqual({
+    id: 'responses/a right one',
+    expected: '2+0 heals by retry',
+    fault: { right: 'recovers' },
+  });
 });

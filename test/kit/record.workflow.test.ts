@@ -9,13 +9,13 @@ import * as kit from '../../testing/index';
 import { reply, testAgent, VendorEmulator } from '../../testing/index';
 import { createWorker } from '../../workers/worker';
 import { readEnvironment } from '../../workers/env';
-import { runCommandLine } from '../../workers/cli/command-line';
 import { emulatedProviders, firstPending } from '../support/agent-world';
 import { Client } from '@temporalio/client';
 import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
+import { runCommand } from '../support/run-command';
 
 const secret = `ghp_${'k9'.repeat(18)}`;
 const chain = [{ provider: 'anthropic', model: 'claude-sonnet-5' }] as const;
@@ -60,18 +60,6 @@ afterAll(async () => {
 
 /** Runs the command; returns what it printed. */
 async function holdfast(...args: readonly string[]): Promise<string> {
-  let out = '';
-  const output = {
-    isTerminal: false,
-    hasColors: false,
-    columns: () => 120,
-    write: (text: string) => {
-      out += text;
-    },
-    note: (text: string) => {
-      out += text;
-    },
-  };
   const { cacheDirectory, searchPath } = readEnvironment();
   const variables = {
     PATH: searchPath,
@@ -80,8 +68,8 @@ async function holdfast(...args: readonly string[]): Promise<string> {
     HOLDFAST_CACHE_DIR: cacheDirectory,
     CRM_TOKEN: 'kq-blue-horse-stapler',
   };
-  await runCommandLine(args, output, { variables, directory: process.cwd() });
-  return out;
+  const { out, err } = await runCommand(args, { variables });
+  return `${out}${err}`;
 }
 
 /** What a module of a test exports. */

@@ -217,11 +217,17 @@ describe('a run that leaves its script is ended at once', () => {
       'with a request too many',
       [call('refund')],
       [
+        'Request 2 (',
         'came with the result of refund',
         'Refunded A-17.',
         'no more steps (1 used)',
         'Add a step for it',
       ],
+    ],
+    [
+      'with a request after a mistake',
+      [reply.toolCalls([{ name: 'fly', input: {} }])],
+      ['Request 2 (', 'and the note "The previous iteration failed', 'no more steps (1 used)'],
     ],
     [
       'with a request before its time',

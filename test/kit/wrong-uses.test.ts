@@ -47,8 +47,8 @@ describe('a script', () => {
   it.each<[string, unknown, readonly string[]]>([
     ['nothing', undefined, ['undefined', 'give an array of steps']],
     ['one step without an array', reply.text('x'), ["type: 'reply'", 'give an array of steps']],
-    ['a text', ['hello'], ['step 0', "'hello'", ...noStep]],
-    ['a builder that was not called', [reply.text], ['step 0', 'call it']],
+    ['a text', ['hello'], ['step 1', "'hello'", ...noStep]],
+    ['a builder that was not called', [reply.text], ['step 1', 'call it']],
     ['a step of scriptedProvider', [{ text: 'x' }], ["{ text: 'x' }", ...noStep]],
     ['a text that is none', [reply.text(wrong(5))], ['parts.0.text', 'expected string']],
     ['parts that are none', [reply.parts([wrong({ type: 'image' })])], ['parts.0.type']],
@@ -75,11 +75,15 @@ describe('a script', () => {
     ['an empty answer', person.answer(' '), ['not an act', 'text', 'not empty']],
     ['a rejection without a reason', person.reject(''), ['not an act', 'reason', 'not empty']],
     ['a wait into the past', person.wait(-1), ['not an act', 'ms', 'at least 1']],
-    ['an unknown option', person.approve(wrong({ by: 'Ada' })), ['not an act', 'by']],
+    [
+      'an unknown option',
+      person.approve(wrong({ by: 'Ada' })),
+      ['not an act of a person: Unrecognized key: "by"', '({ tool, input })'],
+    ],
     ['an act that is none', { type: 'person', act: { does: 'fly' } }, ['not an act', "'fly'"]],
   ])('of a run refuses %s', (_what, step, parts) => {
     const use = (): TestScript => new TestScript([wrong(step)], failingTools([agent]));
-    for (const part of ['testAgent run: step 0: ', ...parts]) expect(use).toThrow(part);
+    for (const part of ['testAgent run: step 1: ', ...parts]) expect(use).toThrow(part);
   });
 
   it.each([

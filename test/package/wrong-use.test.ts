@@ -83,7 +83,8 @@ const starts: readonly Case[] = [
   [
     'a start without options',
     () => client['start']?.('a'),
-    'The goal is empty',
+    'The options of the start are undefined',
+    'give an object such as { goal',
     'Nothing was started',
   ],
   ['a prompt for the goal', () => start({ prompt: 'x' }), '"prompt"', 'a start takes agent, goal'],
@@ -100,13 +101,13 @@ const starts: readonly Case[] = [
     'no iterations',
     () => start({ limits: { maxIterations: 0 } }),
     'limits.maxIterations',
-    '0 is no whole number from 1 to',
+    '0 is not a whole number from 1 to',
   ],
   [
     'a limit as text',
     () => start({ limits: { maxIterations: '5' } }),
     'limits.maxIterations',
-    "'5' is no whole number",
+    "'5' is not a whole number",
   ],
   [
     'an unknown cooldown',
@@ -197,7 +198,7 @@ const starts: readonly Case[] = [
     'a schedule of nothing',
     () => client['schedule']?.('a', { goal: 'x' }, {}),
     'The schedule id',
-    'must be a text',
+    'must be a string',
   ],
   [
     'a list of another status',
@@ -215,8 +216,8 @@ const starts: readonly Case[] = [
 ];
 
 const people: readonly Case[] = [
-  ['a run without an id', () => client['run']?.(), 'The run id', 'must be a text'],
-  ['an approval of nothing', () => run['approve']?.(), 'The id', 'must be a text'],
+  ['a run without an id', () => client['run']?.(), 'The run id', 'must be a string'],
+  ['an approval of nothing', () => run['approve']?.(), 'The id', 'must be a string'],
   [
     'a misspelled digest',
     () => run['approve']?.('i', { diggest: 'd' }),
@@ -227,7 +228,7 @@ const people: readonly Case[] = [
     'a decider who is no text',
     () => run['approve']?.('i', { digest: 'd', by: 7 }),
     'who acts',
-    'must be a text',
+    'must be a string',
   ],
   [
     'other arguments as text',
@@ -235,11 +236,11 @@ const people: readonly Case[] = [
     'The changed arguments',
     'JSON object',
   ],
-  ['a rejection without a reason', () => run['reject']?.('i'), 'The reason', 'must be a text'],
+  ['a rejection without a reason', () => run['reject']?.('i'), 'The reason', 'must be a string'],
   ['an empty answer', () => run['answer']?.('q', ' '), 'The text is empty'],
   ['a message of nothing', () => run['addMessage']?.(), 'The text', 'a text, or a list of parts'],
   ['a message by an object', () => run['addMessage']?.('x', { user: 'me' }), '"user"', 'takes by'],
-  ['a stop without a reason', () => run['stop']?.(), 'The reason', 'must be a text'],
+  ['a stop without a reason', () => run['stop']?.(), 'The reason', 'must be a string'],
   ['a wait in seconds', () => run['result']?.({ timeout: 5 }), '"timeout"', 'timeoutMs, signal'],
   [
     'a wait of less than nothing',

@@ -1,4 +1,7 @@
 /** What a send brings back on each wire, through the real SDKs and a real server. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import { VendorEmulator } from '../../testing/emulator/emulator';
@@ -35,6 +38,15 @@ describe.each(wires)('a send on the wire %s', (wire) => {
     expect(got).toMatchObject({ stopReason: 'end', toolCalls: [], model: models[wire] });
     expect(got.requestId).toEqual(expect.any(String));
     emulator.assertDrained();
+  });
+
+  it('is billed by the emulator for what the reply says that it used', async () => {
+    emulator.script([reply.toolCalls([{ name: 'read_file', input: { path: 'a.txt' } }])]);
+    const got = await providerOn(emulator, wire).send(requestFor(wire), sendOptions());
+    await emulator.waitFor(({ requests: [sent] }) => sent?.progress.usage !== undefined);
+    expect(emulator.requests[0]?.progress.usage).toMatchObject({
+      outputTokens: got.usage.outputTokens,
+    });
   });
 
   it('keeps parallel tool calls apart and their arguments as raw text', async () => {
@@ -215,4 +227,23 @@ describe('a configuration', () => {
     expect(anthropicProvider({ apiKey: testKey }).problem()).toBeUndefined();
     expect(openaiProvider({ api: 'responses', apiKey: testKey }).problem()).toBeUndefined();
   });
+});
+
+it('has sent nothing where a proxy resets the connection before it is used', async () => {
+  const proxy = createServer((socket) => socket.resetAndDestroy()).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const provider = anthropicProvider({ apiKey: testKey, baseUrl: `http://127.0.0.1:${port}` });
+  let progress = (): { readonly reach: string } => ({ reach: 'never asked' });
+  const sending = provider.send(
+    requestFor('anthropic'),
+    sendOptions({
+      onSending: (asked) => {
+        progress = asked;
+      },
+    }),
+  );
+  await expect(sending).rejects.toThrow(/ECONNRESET/);
+  expect(progress().reach).toBe('unsent');
+  proxy.close();
 });

@@ -13,7 +13,7 @@ describe('a list of tokens is refused', () => {
     ['a plain token', [{ ...entry, sha256: 'secret-word' }], 'entry 1: sha256 must be 64 hex'],
     ['a role that is none', [{ ...entry, role: 'admin' }], 'role must be "view" or "operate"'],
     ['no role', [{ name: 'ada', sha256: hash }], 'role must be "view" or "operate"'],
-    ['no name', [{ sha256: hash, role: 'view' }], 'name must be a text'],
+    ['no name', [{ sha256: hash, role: 'view' }], 'name must be a string'],
     ['a name with a line end', [{ ...entry, name: 'a\nb' }], 'name must be 1 to 100'],
     ['an empty tenant', [{ ...entry, tenant: '' }], 'tenant must be 1 to 100'],
     ['null for all tenants', [{ ...entry, tenant: null }], 'or left out for all tenants'],

@@ -4,6 +4,7 @@ import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { reply } from '../../testing/index';
 import { refundOrder } from '../../examples/gateway-client';
+import { aPattern } from '../store/pattern-store-contract';
 import { eventually, testModel } from '../support/agent-world';
 import type { components } from '../../examples/gateway-api';
 import type { Api, GatewayWorld } from './support/gateway-world';
@@ -350,6 +351,37 @@ it('shows providers and patterns, and of errors of providers only the reason to 
   expect(await of('acme')).not.toHaveProperty('lastError');
   expect(await of('admin')).toMatchObject({ lastError: 'key of globex' });
   expect((await world.api('acme').GET('/v1/patterns')).data).toEqual({ patterns: [] });
+});
+
+it('shows and switches the patterns of a tenant, for those who operate it', async () => {
+  const { patterns } = world.stored.store;
+  for (const tenant of ['acme', 'globex'])
+    await patterns.updatePattern(`of-${tenant}`, () => ({
+      ...aPattern(),
+      ...{ id: `of-${tenant}`, tenant },
+    }));
+  const of = (patternId: string) => ({ params: { path: { patternId } } });
+  const statusOf = async (patternId: string) => (await patterns.pattern(patternId))?.status;
+  const [acme, reader] = [world.api('acme'), world.api('reader')];
+  const { data: listed } = await acme.GET('/v1/patterns');
+  expect(listed?.patterns.map(({ id }) => id)).toEqual(['of-acme']);
+  const { data: shown } = await reader.GET('/v1/patterns/{patternId}', of('of-acme'));
+  expect(shown).toMatchObject({ id: 'of-acme', lowerBound: expect.any(Number) as number });
+  const refused = await reader.POST('/v1/patterns/{patternId}/disable', of('of-acme'));
+  expect(refused.response.status).toBe(403);
+  for (const id of ['of-globex', 'nothing']) {
+    const look = await acme.GET('/v1/patterns/{patternId}', of(id));
+    const change = await acme.POST('/v1/patterns/{patternId}/disable', of(id));
+    expect([look.response.status, change.response.status]).toEqual([404, 404]);
+    expect(change.error).toMatchObject({ code: 'pattern-not-found' });
+  }
+  expect(await statusOf('of-globex')).toBe('active');
+  const { data: off } = await acme.POST('/v1/patterns/{patternId}/disable', of('of-acme'));
+  expect([off?.status, await statusOf('of-acme')]).toEqual(['disabled', 'disabled']);
+  const { data: on } = await acme.POST('/v1/patterns/{patternId}/enable', of('of-acme'));
+  expect(on?.status).not.toBe('disabled');
+  await world.api('admin').POST('/v1/patterns/{patternId}/disable', of('of-globex'));
+  expect(await statusOf('of-globex')).toBe('disabled');
 });
 
 describe('events', () => {

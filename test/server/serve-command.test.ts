@@ -3,27 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseTokens } from '../../server/http/access-tokens';
-import { runCommandLine } from '../../workers/cli/command-line';
+import { runCommand } from '../support/run-command';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-serve-'));
 afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-async function holdfast(args: readonly string[], variables: Record<string, string> = {}) {
-  let [out, err] = ['', ''];
-  const output = {
-    ...{ isTerminal: false, hasColors: false, columns: () => 120 },
-    write: (text: string) => {
-      out += text;
-    },
-    note: (line: string) => {
-      err += `${line}\n`;
-    },
-  };
-  const code = await runCommandLine(args, output, { variables, directory: folder });
-  return { code, out, err };
-}
+const holdfast = (args: readonly string[], variables: Readonly<Record<string, string>> = {}) =>
+  runCommand(args, { variables, directory: folder });
 
 const entry = { name: 'ada', sha256: 'a'.repeat(64), role: 'view' };
 

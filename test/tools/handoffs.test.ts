@@ -76,7 +76,7 @@ type Changes = Readonly<Record<string, unknown>>;
 const refused: readonly (readonly [Changes, string])[] = [
   [{ handoffs: 'billing.eu' }, 'Agent "triage": handoffs: give an array of agents or their names.'],
   [{ handoffs: [7] }, 'handoffs.0: '],
-  [{ handoffs: [''] }, 'give a text that is not empty'],
+  [{ handoffs: [''] }, 'give a string that is not empty'],
   [{ handoffs: [{ agent: 'billing.eu', when: 'money' }] }, 'Unrecognized key: "when"'],
   [
     { handoffs: [{ agent: 'billing.eu', approval: 'maybe' }] },

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { guardPrograms } from '../../activities/definitions/guard-programs';
 import { approvalKeyFrom, publicKeyText } from '../../client/approval-key';
-import { runCommandLine } from '../../workers/cli/command-line';
 import { localAgents } from '../../workers/cli/local-agents';
 import { readEnvironment } from '../../workers/env';
+import type { Variables } from '../support/run-command';
+import { runCommand } from '../support/run-command';
 
 let folder: string;
 beforeEach(() => {
@@ -16,30 +17,11 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-type Variables = Readonly<Record<string, string>>;
-
-async function holdfast(
-  args: readonly string[],
-  variables: Variables = {},
-): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-  const said = { out: '', err: '' };
-  const output = {
-    isTerminal: false,
-    hasColors: false,
-    columns: () => 120,
-    write: (text: string) => {
-      said.out += text;
-    },
-    note: (line: string) => {
-      said.err += `${line}\n`;
-    },
-  };
-  const code = await runCommandLine(args, output, {
+const holdfast = (args: readonly string[], variables: Variables = {}) =>
+  runCommand(args, {
     variables: { HOLDFAST_STATE_DIR: folder, ...variables },
     directory: folder,
   });
-  return { code, ...said };
-}
 
 test('makes a key pair: a private file that nobody else can read, and the public key', async () => {
   const { code, out, err } = await holdfast(['approval-key', 'ada.pem']);

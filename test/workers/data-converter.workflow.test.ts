@@ -12,7 +12,7 @@ import type { Worker } from '@temporalio/worker';
 import { z } from 'zod';
 import { createActivities, createEncryption, defineTool } from '../../activities/index';
 import { AgentClient } from '../../client/agent-client';
-import type { ClientError } from '../../client/client-error';
+import { ClientError } from '../../client/client-error';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import { collectGarbage } from '../../workers/cli/commands/gc';
@@ -246,6 +246,65 @@ test('a client without the converter is refused before it starts a run, and told
     collectGarbage(temporalClient(), stored.store, { grace: 0, namespace, force: true }),
   );
   expect(sweep).toMatchObject({ code: 'converter-mismatch' });
+});
+
+/** What comes of it: `'done'`, or the code and the words of the refusal. Anything but a `ClientError` fails the test. */
+async function comesTo(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work();
+    return 'done';
+  } catch (thrown) {
+    if (!(thrown instanceof ClientError)) throw thrown;
+    return `${thrown.code}: ${thrown.message}`;
+  }
+}
+
+const wrongKey = createEncryption({ keyId: 'two', keys: { two: 'b2'.repeat(32) } }).dataConverter;
+
+test.each<[string, DataConverter | undefined]>([
+  ['no converter', undefined],
+  ['another key', wrongKey],
+])('a client with %s lists and cancels, and says of all else why it cannot', async (_, other) => {
+  const owner = clientWith(dataConverter);
+  const stranger = clientWith(other);
+  const threadId = uniqueName('thread');
+  emulator.script([reply.toolCalls([{ name: 'sign', input: { what: 'plaintext input' } }])]);
+  const started = await owner.thread(threadId).start('clerk', { goal: 'plaintext goal' });
+  const [item] = await eventually(
+    () => started.pending(),
+    (pending) => pending.length > 0,
+  );
+  const run = stranger.run(started.runId);
+
+  // What the server knows without any payload.
+  expect((await stranger.list({ limit: 5 })).map(({ runId }) => runId)).toContain(started.runId);
+  expect((await stranger.page()).runs.map(({ runId }) => runId)).toContain(started.runId);
+  expect((await stranger.thread(threadId).last())?.runId).toBe(started.runId);
+
+  const unreadable = /^converter-mismatch: .*(encryption|converter)/s;
+  const mustRead: readonly (() => Promise<unknown>)[] = [
+    () => run.status(),
+    () => run.pending(),
+    () => run.events().next(),
+    () => run.why(),
+    () => stranger.start('clerk', { goal: 'x' }),
+    () => stranger.start('clerk', { goal: 'x', idempotencyKey: 'order-18' }),
+    () => stranger.fork(started.runId, 1),
+    () => stranger.schedule('clerk', { goal: 'x' }, { scheduleId: uniqueName('s'), spec: {} }),
+  ];
+  for (const work of mustRead) expect(await comesTo(work)).toMatch(unreadable);
+  // A thread's next run waits for this one, and continues only what it can read.
+  expect(await comesTo(() => stranger.thread(threadId).start('clerk', { goal: 'x' }))).toMatch(
+    /^thread-busy/,
+  );
+
+  expect(await comesTo(() => run.cancel())).toBe('done');
+  expect(await started.result()).toMatchObject({ status: 'cancelled' });
+  expect(await comesTo(() => run.result())).toMatch(unreadable);
+  expect(await comesTo(() => stranger.thread(threadId).start('clerk', { goal: 'x' }))).toMatch(
+    unreadable,
+  );
+  expect(item?.type).toBe('approval');
 });
 
 test('a client whose worker lacks the converter is refused, too', async () => {

@@ -4,34 +4,20 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openStore } from '../../activities/stores/open-store';
 import { utcDay } from '../../activities/stores/tenants/tenant-usage';
-import { runCommandLine } from '../../workers/cli/command-line';
 import { widthOf } from '../../workers/cli/display/terminal-text';
+import { runCommand } from '../support/run-command';
 
 const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-providers-'));
 const file = path.join(directory, 'health.db');
 
-async function holdfast(args: readonly string[], columns = 120) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const output = {
-    isTerminal: false,
-    hasColors: false,
-    columns: () => columns,
-    write: (text: string) => out.push(text),
-    note: (line: string) => err.push(line),
-  };
-  const code = await runCommandLine(args, output, {
-    variables: { HOLDFAST_STORE: file },
-    directory,
-  });
-  return { code, out: out.join(''), err: err.join('\n') };
-}
+const holdfast = (args: readonly string[], columns?: number) =>
+  runCommand(args, { variables: { HOLDFAST_STORE: file }, directory, columns });
 
 test('shows every route that was reported, and says so where there is none', async () => {
   expect(await holdfast(['providers'])).toMatchObject({
     code: 0,
     out: '',
-    err: 'No provider has been used with this store.',
+    err: 'No provider has been used with this store.\n',
   });
   const store = await openStore(file);
   const nowMs = Date.now();

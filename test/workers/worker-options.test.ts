@@ -36,7 +36,7 @@ test.each<readonly [string, object, string]>([
   ],
   ['no activities', { activities: null }, 'activities: is null: give what createActivities()'],
   ['an empty task queue', { taskQueue: ' ' }, 'taskQueue: is empty'],
-  ['a namespace that is none', { namespace: 7 }, 'namespace: is 7: give a text'],
+  ['a namespace that is none', { namespace: 7 }, 'namespace: is 7: give a string'],
   [
     'no activity at once',
     { maxConcurrentActivities: 0 },
@@ -125,7 +125,7 @@ test.each<readonly [string, object, string]>([
         useWorkerVersioning: false,
       },
     },
-    'workerDeploymentOptions.version.buildId: is undefined: give a text',
+    'workerDeploymentOptions.version.buildId: is undefined: give a string',
   ],
   [
     'a data converter that is none',

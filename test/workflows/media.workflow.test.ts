@@ -9,12 +9,12 @@ import { presetProvider } from '../../activities/providers/presets';
 import { AgentClient } from '../../client/agent-client';
 import type { RunHandle } from '../../client/index';
 import { fault, reply } from '../../testing/emulator/script';
-import { runCommandLine } from '../../workers/cli/command-line';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, otherModel, startAgentWorld, testModel } from '../support/agent-world';
 import { pdfFile, pngFile } from '../support/media-files';
 import { temporaryStore } from '../support/temporary-store';
+import { runCommand } from '../support/run-command';
 
 const photo = pngFile(320, 200, 90);
 const bill = pdfFile(2);
@@ -278,16 +278,8 @@ test('the command line sends files, shows them, and refuses what is none', async
     HOLDFAST_STORE: stored.url,
   };
   const holdfast = async (...args: readonly string[]) => {
-    const said: string[] = [];
-    const output = {
-      isTerminal: false,
-      hasColors: false,
-      columns: () => 200,
-      write: (text: string) => said.push(text),
-      note: (line: string) => said.push(line),
-    };
-    const code = await runCommandLine(args, output, { variables, directory });
-    return { code, said: said.join('\n') };
+    const { code, out, err } = await runCommand(args, { variables, directory });
+    return { code, said: `${out}\n${err}` };
   };
   world.emulator.script([reply.text('A gray picture.')]);
   const runId = `files-${process.pid}`;

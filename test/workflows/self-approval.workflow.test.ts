@@ -11,13 +11,13 @@ import { AgentClient } from '../../client/agent-client';
 import { publicKeyText, signDecision } from '../../client/approval-key';
 import type { RunHandle } from '../../client/run-handle';
 import { fault, reply } from '../../testing/emulator/script';
-import { runCommandLine } from '../../workers/cli/command-line';
 import type { CallModelResult } from '../../workflows/core/model-call/ports';
 import type { PendingItem } from '../../workflows/core/view/pending';
 import { until } from '../client/scripted-run';
 import type { AgentWorld } from '../support/agent-world';
 import { startAgentWorld, testModel } from '../support/agent-world';
 import { uniqueName } from '../support/temporal';
+import { runCommand } from '../support/run-command';
 
 const cli = path.resolve('dist/workers/cli.js');
 const person = generateKeyPairSync('ed25519').privateKey;
@@ -135,22 +135,15 @@ test('where decisions are signed the program runs, and none of its decisions cou
 
   // The person, at the command line of another machine.
   writeFileSync(at('key.pem'), pem);
-  let said = '';
-  const say = (text: string): void => {
-    said += text;
-  };
-  const code = await runCommandLine(
-    ['approve', run.runId, '--by', 'Grace'],
-    { isTerminal: false, hasColors: false, columns: () => 120, write: say, note: say },
-    {
-      variables: { ...variablesOf(signed), HOLDFAST_APPROVAL_KEY: 'key.pem' },
-      directory: folder,
-    },
-  );
-  expect([code, said]).toEqual([
-    0,
-    `approved ${item?.approvalId ?? ''}\n  | path: "precious.txt"\n`,
-  ]);
+  const { code, out, err } = await runCommand(['approve', run.runId, '--by', 'Grace'], {
+    variables: { ...variablesOf(signed), HOLDFAST_APPROVAL_KEY: 'key.pem' },
+    directory: folder,
+  });
+  expect({ code, out, err }).toEqual({
+    code: 0,
+    out: `approved ${item?.approvalId ?? ''}\n  | path: "precious.txt"\n`,
+    err: '',
+  });
   expect(await run.result()).toMatchObject({ status: 'completed' });
   expect(existsSync(at('precious.txt'))).toBe(false);
   const told = toldBy(signed);

@@ -5,7 +5,6 @@ import { slackNotifier } from '../../activities/notifiers/slack-notifier';
 import { webhookNotifier } from '../../activities/notifiers/webhook-notifier';
 import { defineTool } from '../../activities/tools/define-tool';
 import { reply } from '../../testing/emulator/script';
-import { runCommandLine } from '../../workers/cli/command-line';
 import type { JsonObject } from '../../workflows/core/json';
 import type { ShownArguments } from '../../workflows/core/secrets/ports';
 import type { PendingItem } from '../../workflows/core/view/pending';
@@ -13,6 +12,7 @@ import type { Receiver } from '../notifiers/receiver';
 import { startReceiver } from '../notifiers/receiver';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, startAgentWorld, testModel } from '../support/agent-world';
+import { runCommand } from '../support/run-command';
 import { original } from '../untrusted/shown-values';
 
 type Approval = Extract<PendingItem, { type: 'approval' }>;
@@ -61,26 +61,13 @@ const originalOf = ({ fields }: ShownArguments): JsonObject =>
   Object.fromEntries(fields.map(({ name, value }) => [name, original(value)])) as JsonObject;
 
 async function holdfast(...args: readonly string[]): Promise<string> {
-  let out = '';
-  let err = '';
-  const output = {
-    isTerminal: false,
-    hasColors: false,
-    columns: () => 120,
-    write: (text: string) => {
-      out += text;
-    },
-    note: (line: string) => {
-      err += `${line}\n`;
-    },
-  };
   const variables = {
     TEMPORAL_ADDRESS: world.server.address,
     TEMPORAL_NAMESPACE: world.server.namespace,
     HOLDFAST_TASK_QUEUE: world.taskQueue,
     HOLDFAST_STORE: world.stored.url,
   };
-  const code = await runCommandLine(args, output, { variables, directory: process.cwd() });
+  const { code, out, err } = await runCommand(args, { variables });
   if (code !== 0) throw new Error(err);
   return out;
 }

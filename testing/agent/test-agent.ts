@@ -26,6 +26,7 @@ import type { AgentType, OutputOf, RunResult } from '../../workflows/core/typed-
 import { shownValue } from '../emulator/check-script';
 import { VendorEmulator } from '../emulator/emulator';
 import type { Prompt, RecordedRequest } from '../emulator/recorded-request';
+import { unplannedProblem } from '../emulator/recorded-request';
 import type { Step } from '../emulator/script';
 import type { ScriptRule } from '../emulator/script-queue';
 import type { WiresByProvider } from './emulated-providers';
@@ -179,8 +180,9 @@ export class TestAgent<Agent extends AgentType = AgentType> {
 
   #unplannedSince(first: number): string | undefined {
     const { emulator } = this.#parts;
-    for (const { answer } of emulator.requests.slice(first)) {
-      if (answer.type === 'unplanned') return answer.problem;
+    for (const request of emulator.requests.slice(first)) {
+      const { answer } = request;
+      if (answer.type === 'unplanned') return unplannedProblem(request, first);
       if (answer.type === 'refused')
         return `The vendor would refuse the request (${answer.error.status}): ${answer.error.message ?? ''}`;
     }

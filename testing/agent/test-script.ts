@@ -11,7 +11,7 @@ import type { PersonStep } from './person';
 /** One step of a run's script: a reply or fault of the model, an act of a person, a fault of a tool. */
 export type TestStep = Step | PersonStep | ToolFaultStep;
 
-const filled = z.string().regex(/\S/, 'give a text that is not empty');
+const filled = z.string().regex(/\S/, 'give a string that is not empty');
 const tool = filled.optional();
 const actShape = z.discriminatedUnion('does', [
   z.strictObject({
@@ -24,11 +24,15 @@ const actShape = z.discriminatedUnion('does', [
   z.strictObject({ does: z.literal('wait'), ms: z.int().min(1, 'give milliseconds, at least 1') }),
 ]);
 
+const actsRemedy =
+  'Give person.approve({ tool, input }), person.reject(reason, { tool }), person.answer(text), person.say(text) or person.wait(ms)';
+
 function actProblem(act: unknown): string | undefined {
   const parsed = actShape.safeParse(act);
   if (parsed.success) return undefined;
   const [issue] = parsed.error.issues;
-  return `${shownValue(act)} is not an act of a person: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`;
+  const wrong = [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
+  return `${shownValue(act)} is not an act of a person: ${wrong}. ${actsRemedy}`;
 }
 
 function faultProblem(
@@ -64,7 +68,7 @@ function checkSaid(steps: readonly TestStep[]): void {
     const before = steps[index - 1];
     if (!isSaid(step) || before?.type === 'reply' || (before && isSaid(before))) return;
     throw new UserError(
-      `testAgent run: step ${index}: person.say(${JSON.stringify(shortened(step.act.text, 60))}) has no reply before it. Put it behind the reply during which it is said.`,
+      `testAgent run: step ${index + 1}: person.say(${JSON.stringify(shortened(step.act.text, 60))}) has no reply before it. Put it behind the reply during which it is said.`,
     );
   });
 }

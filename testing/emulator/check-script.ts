@@ -27,7 +27,22 @@ const stop = z.enum([
   'refusal',
   'context-window',
 ]);
-const replyShape = z.object({ type: z.literal('reply'), parts: z.array(part), stop });
+const bytes = z.int().min(1).optional();
+const milliseconds = z.number().min(0).optional();
+const replyShape = z.strictObject({
+  type: z.literal('reply'),
+  parts: z.array(part),
+  stop,
+  usage: z.record(z.string(), z.number()).optional(),
+  charactersPerDelta: z.int().min(1),
+  delivery: z.strictObject({
+    headersAfterMs: milliseconds,
+    crlf: z.boolean().optional(),
+    bytesPerWrite: bytes,
+    writeEveryMs: milliseconds,
+  }),
+  model: text.optional(),
+});
 
 /** Characters of a value that an error shows. */
 const shownChars = 120;
@@ -55,6 +70,56 @@ export function stepProblem(step: unknown): string | undefined {
   return `${given}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}; ${remedy}`;
 }
 
+const streamFaultShape = z.strictObject({
+  during: z.unknown().optional(),
+  afterEvents: z.int().min(0).optional(),
+  afterCharacters: z.int().min(0).optional(),
+  afterText: text.optional(),
+  beforeClosing: z.boolean().optional(),
+});
+
+/** Throws `UserError` for options that place no fault in a stream. */
+export function checkStreamFault(name: string, options: unknown): void {
+  const remedy =
+    'Say where it strikes: { during, afterEvents }, { during, afterCharacters }, { during, afterText } or { during, beforeClosing }.';
+  checkOptions('fault', name, streamFaultShape, options, remedy);
+}
+
+const httpFaultShape = z.strictObject({
+  headers: z.record(z.string(), z.string()).optional(),
+  body: z.unknown().optional(),
+  bodyText: text.optional(),
+  error: z.record(z.string(), z.unknown()).optional(),
+  delayMs: milliseconds,
+});
+
+/** Throws `UserError` for what is no answer with an error. */
+export function checkHttpFault(status: unknown, options: unknown): void {
+  if (!Number.isInteger(status) || Number(status) < 300 || Number(status) > 599)
+    throw new UserError(
+      `fault.http: the status is ${shownValue(status)}: give a number from 300 to 599; fault.raw(…) answers with any other.`,
+    );
+  const known = Object.keys(httpFaultShape.shape).join(', ');
+  checkOptions('fault.http', '', httpFaultShape, options, `Known options: ${known}.`);
+}
+
+/** Throws `UserError` for calls that cannot be sent. */
+export function checkCalls(calls: unknown): void {
+  checkOptions(
+    'reply.toolCalls',
+    'calls',
+    z.array(
+      z.strictObject({
+        name: text,
+        input: z.record(z.string(), z.unknown()),
+        id: text.optional(),
+      }),
+    ),
+    calls,
+    'Give an array such as [{ name, input }]; reply.rawToolArguments(…) sends what is none.',
+  );
+}
+
 /** Throws `UserError` that names the script, each step that is none, and the remedy. */
 export function checkScript(
   where: string,
@@ -68,7 +133,7 @@ export function checkScript(
     );
   const problems = script.flatMap((step: unknown, index) => {
     const problem = problemOf(step);
-    return problem === undefined ? [] : [`step ${index}: ${problem}`];
+    return problem === undefined ? [] : [`step ${index + 1}: ${problem}`];
   });
   if (problems.length > 0) throw new UserError(`${where}: ${problems.join('; ')}.`);
 }

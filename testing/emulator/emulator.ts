@@ -16,10 +16,10 @@ import type { PlanContext, Step } from './faults';
 import { planError, planReply } from './faults';
 import type { ParsedBody, Route } from './http-intake';
 import { parseBody, pathOf, readBody, redactedHeaders, routeOf } from './http-intake';
-import { RecordedRequest, RequestLog } from './recorded-request';
+import { RecordedRequest, RequestLog, unplannedProblem } from './recorded-request';
 import type { ChatServerName, ReplyStep, VendorError } from './step';
 import type { ScriptRule } from './script-queue';
-import { describeRequest, ScriptQueue } from './script-queue';
+import { describeNews, ScriptQueue } from './script-queue';
 import { Seal } from './seal';
 import type { ReplyContext } from './wire';
 import { producedText } from './wire';
@@ -130,9 +130,7 @@ export class VendorEmulator {
   assertDrained(): void {
     const problems = [
       ...this.#scripts.leftover,
-      ...this.requests.flatMap(({ answer }) =>
-        answer.type === 'unplanned' ? [answer.problem] : [],
-      ),
+      ...this.requests.flatMap((request) => unplannedProblem(request, 0) ?? []),
       ...this.#strays,
     ];
     if (problems.length > 0) throw new Error(`The emulator is not drained: ${problems.join('; ')}`);
@@ -225,11 +223,12 @@ export class VendorEmulator {
     const produced = await this.#send(request, response, actions);
     if (!isWorking) return;
     const isWhole = step.type === 'reply' && !request.progress.abandoned;
-    const made = step.type === 'reply' ? step : step.reply;
-    const isBilledWhole = made !== undefined && this.#options.cutReplies === 'whole';
     const usage: Usage = {
       ...input,
-      outputTokens: countTokens(isBilledWhole ? producedText(made) : produced),
+      outputTokens:
+        isWhole || this.#options.cutReplies === 'whole'
+          ? replyTokens(step)
+          : Math.max(reportedTokens(request, step), countTokens(produced)),
       ...(isWhole ? step.usage : {}),
     };
     this.bill.charge(request.model, usage);
@@ -248,13 +247,13 @@ export class VendorEmulator {
         thrown instanceof UserError
           ? `but ${thrown.message}. ${remedy}`
           : `and the script's rule threw: ${String(thrown)}`;
-      request.answer = { type: 'unplanned', problem: `${describeRequest(request)}, ${said}` };
-      return `The script has no step for request ${request.index}; assertDrained() says why.`;
+      request.answer = { type: 'unplanned', problem: `${describeNews(request)}, ${said}` };
+      return `The script has no step for request ${request.index + 1}; assertDrained() says why.`;
     }
-    const words = describeRequest(request);
+    const words = describeNews(request);
     const why = this.#scripts.whyNone(request, describeStep);
     request.answer = { type: 'unplanned', problem: `${words}, but ${why}. ${remedy}` };
-    return `The emulator has no step for request ${request.index}: ${this.#scripts.whyNone(request, nameStep)}. ${remedy}.`;
+    return `The emulator has no step for request ${request.index + 1}: ${this.#scripts.whyNone(request, nameStep)}. ${remedy}.`;
   }
 
   #send(
@@ -287,6 +286,17 @@ export class VendorEmulator {
       }),
     };
   }
+}
+
+/** Output tokens of the reply that a step makes, or breaks. */
+function replyTokens(step: Step): number {
+  const made = step.type === 'reply' ? step : step.reply;
+  return made === undefined ? 0 : countTokens(producedText(made));
+}
+
+/** What an answer reports before there is anything: Anthropic's first event says that one token is used. */
+function reportedTokens({ wire, progress }: RecordedRequest, step: Step): number {
+  return wire === 'anthropic' && progress.eventsSent > 0 ? Math.min(1, replyTokens(step)) : 0;
 }
 
 function refuseText(route: Route, { problem }: ParsedBody): VendorError | undefined {

@@ -24,6 +24,15 @@ export type Answer =
       readonly problem: string;
     };
 
+/** Why no step answered a request, if none did; `before` requests of others are not counted in its number, which begins at 1. */
+export function unplannedProblem(
+  { index, wire, model, answer }: RecordedRequest,
+  before: number,
+): string | undefined {
+  if (answer.type !== 'unplanned') return undefined;
+  return `Request ${index - before + 1} (${wire}, ${model}) ${answer.problem}`;
+}
+
 /** One message of a prompt. */
 type PromptMessage =
   | { readonly role: 'user'; readonly text: string }

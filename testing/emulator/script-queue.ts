@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../../activities/lifecycle/user-error';
 import { defined } from '../../workflows/core/json';
+import { noteProvenance } from '../../workflows/core/model-call/next-request';
 import { shortened } from '../../workflows/core/shortened';
 import { checkScript, checkScriptKey, describeStep, stepProblem } from './check-script';
 import type { Step } from './faults';
@@ -131,14 +132,17 @@ function isMatch(request: RecordedRequest, key: ScriptKey): boolean {
 const quotedChars = 200;
 
 /** What a request brought that the one before had not, in words. */
-export function describeRequest(request: RecordedRequest): string {
-  const { index, wire, model, lastToolResults: results, lastUserText } = request;
+export function describeNews(request: RecordedRequest): string {
+  const { lastToolResults: results, lastUserText } = request;
+  const { note } = request.prompt;
   const names = new Map(request.toolCalls.map(({ id, name }) => [id, name]));
   const brought =
     results.length > 0
       ? `the result of ${results.map(({ id, content }) => `${names.get(id) ?? id}: ${quoted(content)}`).join(', of ')}`
       : `the text ${quoted(lastUserText)}`;
-  return `Request ${index} (${wire}, ${model}) came with ${brought}`;
+  const said =
+    note === undefined ? '' : `, and the note ${quoted(note.replace(noteProvenance, '').trim())}`;
+  return `came with ${brought}${said}`;
 }
 
 function quoted(text: string): string {

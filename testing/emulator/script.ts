@@ -1,6 +1,7 @@
 /** Builders for what the emulated vendor does next: replies and faults, the same words for every wire. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
+import { checkCalls, checkHttpFault, checkStreamFault } from './check-script';
 import type { Action } from './delivery';
 import { writesOf } from './delivery';
 import type { FaultStep, PlanContext, StreamFaultOptions } from './faults';
@@ -35,7 +36,7 @@ export interface ReplyOptions extends Partial<Omit<ReplyStep, 'type' | 'parts'>>
 function replyOf(
   said: readonly ReplyPart[],
   stop: ReplyStop,
-  { reasoning, ...options }: ReplyOptions,
+  { reasoning, text: _inParts, ...options }: ReplyOptions & { readonly text?: string },
 ): ReplyStep {
   const parts: readonly ReplyPart[] =
     reasoning === undefined ? said : [{ type: 'reasoning', text: reasoning }, ...said];
@@ -61,6 +62,7 @@ export const reply = {
     }[],
     options: ReplyOptions & { readonly text?: string } = {},
   ): ReplyStep => {
+    checkCalls(calls);
     const parts = calls.map((call): ReplyPart => ({
       type: 'tool-call',
       name: call.name,
@@ -99,6 +101,7 @@ export const reply = {
 type Strike = Parameters<typeof planBrokenReply>[3];
 
 function inStream(name: string, options: StreamFaultOptions, strike: Strike): FaultStep {
+  checkStreamFault(name, options);
   const during =
     options.during ??
     reply.parts([
@@ -154,6 +157,7 @@ export const fault = {
       readonly delayMs?: number;
     } = {},
   ): FaultStep => {
+    checkHttpFault(status, options);
     const { headers, body, bodyText, error, delayMs = 0 } = options;
     const type = body === undefined ? 'text/html' : 'application/json';
     const content = bodyText ?? (body === undefined ? undefined : JSON.stringify(body));

@@ -27,7 +27,9 @@ export interface Surroundings {
 export interface CommandContext extends Surroundings {
   readonly output: CommandOutput;
   /** Connects to the environment's Temporal, or the embedded one; with a store, images and files can be sent, and text be watched. The command closes the client. */
-  readonly connect: (options?: Pick<ConnectOptions, 'store' | 'taskQueue'>) => Promise<AgentClient>;
+  readonly connect: (
+    options?: Pick<ConnectOptions, 'store' | 'taskQueue' | 'answerTimeoutMs'>,
+  ) => Promise<AgentClient>;
   /** Sets the exit code of the process. Default 0. */
   readonly exitWith: (code: number) => void;
 }

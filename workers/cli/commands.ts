@@ -2,15 +2,7 @@
 import { Option } from 'commander';
 import type { RunStatusWord } from '../../workflows/core/view/status';
 import type { CommandContext } from './command-context';
-import {
-  defaultGrace,
-  defaultWait,
-  dollars,
-  graceOf,
-  originOf,
-  waitOf,
-  wholeNumber,
-} from './option-values';
+import { defaultGrace, dollars, graceOf, originOf, wait, wholeNumber } from './option-values';
 
 /** Does the work of a command, given its arguments and then its options. */
 type Action = (context: CommandContext, ...given: never[]) => Promise<void>;
@@ -105,9 +97,11 @@ const running: readonly CommandSpec[] = [
       model,
       unattended,
       taskQueue('task queue'),
-      option('--wait <duration>', 'wait so long for a store or Temporal that does not answer')
-        .argParser(waitOf)
-        .default(waitOf(defaultWait), defaultWait),
+      option(
+        '--health-port <[host:]port>',
+        'answer /healthz and /readyz there (default: HOLDFAST_HEALTH_PORT)',
+      ),
+      wait,
     ],
     action: async () => (await import('./commands/worker.ts')).worker,
   },
@@ -123,10 +117,9 @@ const running: readonly CommandSpec[] = [
       option('--cors-origin <origin>', 'other site whose pages may call; repeatable').argParser(
         originOf,
       ),
+      option('--no-console', 'serve the API alone, without the pages for people'),
       taskQueue('task queue of the runs that are started'),
-      option('--wait <duration>', 'wait so long for a store or Temporal that does not answer')
-        .argParser(waitOf)
-        .default(waitOf(defaultWait), defaultWait),
+      wait,
     ],
     action: async () => (await import('./commands/serve.ts')).serve,
   },

@@ -22,9 +22,14 @@ export interface LocalWorker {
   readonly worker: Worker;
   readonly store: Store;
   readonly server: ReachedServer;
+  /** Rejects if Temporal does not answer, or not for the namespace. */
+  checkTemporal(): Promise<void>;
   /** Closes connection and store; after the worker has ended. */
   dispose(): Promise<void>;
 }
+
+/** Milliseconds that Temporal may take to answer whether it is there. */
+const checkMs = 4_000;
 
 /** Of this process: a worker that waits for its store is made again and again. */
 let started: Promise<Telemetry> | undefined;
@@ -88,7 +93,12 @@ export async function createLocalWorker(
       await connection.close();
       await store.close();
     };
-    return { worker, server, store, dispose };
+    const checkTemporal = async (): Promise<void> => {
+      await connection.withDeadline(Date.now() + checkMs, () =>
+        connection.workflowService.describeNamespace({ namespace }),
+      );
+    };
+    return { worker, server, store, checkTemporal, dispose };
   } catch (thrown) {
     await store.close();
     throw thrown;

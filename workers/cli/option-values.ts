@@ -1,5 +1,5 @@
 /** Values that a command line may have: anything else is refused before the command runs. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 /** A whole number. */
 export function wholeNumber(
@@ -41,10 +41,16 @@ export const graceOf = durationOf(
   shortestGraceMs,
   'Give a duration of at least a minute, such as 90m, 24h or 7d.',
 );
-/** How long to wait. */
-export const waitOf = durationOf(0, 'Give a duration such as 30s or 10m; 0s does not wait.');
+const waitOf = durationOf(0, 'Give a duration such as 30s or 10m; 0s does not wait.');
 /** Longer than a database or a Temporal cluster takes to start after a power cut. */
-export const defaultWait = '10m';
+const defaultWait = '10m';
+/** Of commands that run until they are ended. */
+export const wait = new Option(
+  '--wait <duration>',
+  'wait so long for a store or Temporal that does not answer',
+)
+  .argParser(waitOf)
+  .default(waitOf(defaultWait), defaultWait);
 
 /** `https://app.example.com`, after those given before. */
 export function originOf(text: string, before: readonly string[] | undefined): readonly string[] {

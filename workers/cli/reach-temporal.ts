@@ -81,7 +81,7 @@ export async function withTemporal<Result>(
 /** Reaches the server of these surroundings and connects to it; the caller closes the client. */
 export async function connectAgentClient(
   surroundings: Surroundings,
-  options: Pick<ConnectOptions, 'store' | 'taskQueue'>,
+  options: Pick<ConnectOptions, 'store' | 'taskQueue' | 'answerTimeoutMs'>,
 ): Promise<AgentClient> {
   const environment = readEnvironment(surroundings.variables, surroundings.directory);
   const { taskQueue, approvalKeyFile } = environment;

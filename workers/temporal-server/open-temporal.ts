@@ -1,10 +1,12 @@
 /** The Temporal server to use: the one that the environment names, else the embedded one. */
 import path from 'node:path';
+import { z } from 'zod';
+import { checkOptions } from '../../activities/lifecycle/check-options';
 import { defined } from '../../workflows/core/json';
 import type { ServerOptions } from '../connection';
 import { requireServing, serverOptionsFrom } from '../connection';
 import type { Environment } from '../env';
-import { SetupError } from '../setup-error';
+import { reasonOf, SetupError } from '../setup-error';
 import type { EmbeddedServer } from './embedded-server';
 import { startEmbeddedServer } from './embedded-server';
 
@@ -14,6 +16,21 @@ export interface TemporalServer extends ServerOptions {
   /** Only of the embedded server. */
   readonly uiUrl?: string;
   readonly embedded?: EmbeddedServer;
+}
+
+const optionsShape = z.strictObject({
+  stateFile: z.string({ error: 'give the path of a file' }).optional(),
+  untilExitOf: z.int({ error: 'give the pid of a process, such as process.pid' }).optional(),
+  onSpawn: z.unknown().optional(),
+});
+
+/** A server that was to end with a process must not outlive it. Errors: `SetupError`. */
+function checkServerOptions(options: unknown): void {
+  try {
+    checkOptions('openTemporal', '', optionsShape, options, 'Known: stateFile, untilExitOf.');
+  } catch (thrown) {
+    throw new SetupError(reasonOf(thrown), { cause: thrown });
+  }
 }
 
 /**
@@ -36,6 +53,7 @@ export async function openTemporal(
 ): Promise<TemporalServer> {
   if (typeof (environment as Partial<Environment> | undefined)?.temporal !== 'object')
     throw new SetupError('openTemporal takes an environment: openTemporal(readEnvironment()).');
+  checkServerOptions(options);
   const { namespace, address, configuration } = environment.temporal;
   if (address !== undefined || configuration !== undefined) {
     const server = await serverOptionsFrom(environment.temporal);

@@ -9,12 +9,12 @@ import {
 } from '../../providers/settings/model-settings';
 import { timer } from './check-limits';
 
-const text = z.string({ error: 'give a text' });
-const filledText = text.refine((value) => value.trim() !== '', 'give a text that is not empty');
+const text = z.string({ error: 'give a string' });
+const filledText = text.refine((value) => value.trim() !== '', 'give a string that is not empty');
 const anything = z.unknown().optional();
 const tokens = z
   .custom<number>((value) => Number.isInteger(value) && Number(value) >= 1, {
-    error: ({ input }) => `${String(input)} is no whole number of at least 1`,
+    error: ({ input }) => `${String(input)} is not a whole number of at least 1`,
   })
   .optional();
 
@@ -76,7 +76,7 @@ const settingShapes = {
   temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
   topP: z.number({ error: 'give a number above 0, at most 1' }).gt(0).max(1).optional(),
   stopSequences: z
-    .array(z.string().min(1, 'give a text that is not empty'), { error: 'give an array of texts' })
+    .array(z.string().min(1, 'give a string that is not empty'), { error: 'give an array of strings' })
     .min(1, 'give at least one text, or leave it out')
     .optional(),
   serviceTier: oneOf(...serviceTiers).optional(),

@@ -54,6 +54,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
     const extra = { ...request.settings?.extraHeaders, ...headers };
     const call: WireCall = {
       assembly: new AnthropicReplyAssembly(vendor, request.model),
+      namesEvents: true,
       // A client that signs gets them itself, so that they are a part of what it signs.
       headers: client === undefined ? { ...extra, 'x-api-key': apiKey } : {},
       signsItself: client !== undefined,

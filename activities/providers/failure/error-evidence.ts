@@ -41,6 +41,8 @@ export interface ErrorEvidence {
 interface ChainLink {
   readonly name: string;
   readonly code: string;
+  /** The call of the operating system that failed, such as `connect`. */
+  readonly syscall: string;
   readonly message: string;
 }
 
@@ -113,6 +115,7 @@ function chainLink(link: unknown): ChainLink {
   return {
     name: asText(property(link, 'name')),
     code: asText(property(link, 'code')),
+    syscall: asText(property(link, 'syscall')),
     message: typeof link === 'string' ? link : asText(property(link, 'message')),
   };
 }

@@ -2,6 +2,7 @@
 import { defined } from '../../../workflows/core/json';
 import type { SeenAnswer } from '../failure/error-evidence';
 import { boundedAnswer, boundedBytes, headOfBody } from './answer-bounds';
+import { wholeEvents } from './event-names';
 
 /** Bytes of a body that are kept to explain a failure. */
 const keptBodyBytes = 16_384;
@@ -28,6 +29,8 @@ export interface ObservedFetchOptions {
   /** Everything that the SDK adds is sent: it signs the request. */
   readonly signsItself?: boolean;
   readonly onBytes: () => void;
+  /** The SDK drops an event of the stream that has lost its name or its data: the answer then fails instead. */
+  readonly namesEvents?: boolean;
 }
 
 /**
@@ -64,7 +67,7 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
       });
       status = response.status;
       headers = response.headers;
-      return boundedResponse(response, keep);
+      return boundedResponse(response, keep, options.namesEvents === true);
     },
     seen: () => {
       const bodyText = keptBytes === 0 ? undefined : Buffer.concat(kept).toString('utf8');
@@ -98,11 +101,13 @@ const framedType = 'application/vnd.amazon.eventstream';
 async function boundedResponse(
   response: Response,
   keep: (chunk: Uint8Array) => void,
+  namesEvents: boolean,
 ): Promise<Response> {
   const { body, ok, status, statusText, headers } = response;
   if (body === null) return response;
   const isFramed = headers.get('content-type')?.includes(framedType) === true;
   const bound = isFramed ? boundedBytes(keep) : boundedAnswer(keep);
-  const bounded = ok ? body.pipeThrough(bound) : await headOfBody(body, keep);
+  const whole = ok && namesEvents && !isFramed ? body.pipeThrough(wholeEvents()) : body;
+  const bounded = ok ? whole.pipeThrough(bound) : await headOfBody(body, keep);
   return new Response(bounded, { status, statusText, headers });
 }

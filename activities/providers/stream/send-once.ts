@@ -26,6 +26,8 @@ export interface WireCall {
     signal: AbortSignal,
   ) => Promise<AsyncIterable<unknown>>;
   readonly assembly: StreamAssembly;
+  /** The SDK goes by the names of events. */
+  readonly namesEvents?: boolean;
   /** Headers that override those of the SDK. */
   readonly headers: Readonly<Record<string, string>>;
   /** The SDK's own headers are sent too: the author's client signs the request. */
@@ -115,16 +117,19 @@ function reachOf({ seen, isUnsent = false }: Answer): BrokenReply['reach'] {
 
 /** Whether an error shows that no connection was made, so the vendor never saw the request. */
 function isUnsent(thrown: unknown): boolean {
-  return gatherEvidence(thrown).chain.some(({ code }) => unsentCodes.test(code));
+  return gatherEvidence(thrown).chain.some(
+    // A proxy without a server behind it accepts, and resets before the connection is used.
+    ({ code, syscall }) => unsentCodes.test(code) || syscall === 'connect',
+  );
 }
 
 async function readStream(
-  { headers, signsItself, open, assembly }: WireCall,
+  { headers, signsItself, namesEvents = false, open, assembly }: WireCall,
   options: SendOptions,
   watch: StallWatch,
   answer: Answer,
 ): Promise<void> {
-  const seen = observedFetch({ headers, signsItself, onBytes: watch.bytes });
+  const seen = observedFetch({ headers, signsItself, namesEvents, onBytes: watch.bytes });
   answer.seen = seen;
   const boundSaid = saidBound(assembly, seen);
   let events = 0;

@@ -268,8 +268,10 @@ export function fromAiSdk<const Tools extends Readonly<Record<string, object>>>(
     };
   } = {},
 ): readonly Tool<unknown, keyof Tools & string>[] {
-  if (Array.isArray(tools))
-    throw new UserError("fromAiSdk got an array; give an object whose keys are the tools' names.");
+  if (Array.isArray(tools) || typeof tools !== 'object' || (tools as object | null) === null)
+    throw new UserError(
+      `fromAiSdk got ${Array.isArray(tools) ? 'an array' : typeof tools}; give an object whose keys are the tools' names.`,
+    );
   const names = Object.keys(tools);
   for (const name of Object.keys(settings))
     if (!names.includes(name))

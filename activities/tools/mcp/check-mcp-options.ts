@@ -9,8 +9,8 @@ import { isPattern, readingTools } from './mcp-tool-rules';
 /** Characters of a tool name, as vendors allow. */
 const maxNameChars = 64;
 
-const text = z.string({ error: 'give a text' });
-const filled = text.min(1, 'give a text that is not empty');
+const text = z.string({ error: 'give a string' });
+const filled = text.min(1, 'give a string that is not empty');
 const flag = z.boolean({ error: 'give true or false' }).exactOptional();
 const texts = z.record(z.string(), text, { error: 'give an object of texts' });
 const names = z
@@ -20,7 +20,7 @@ const milliseconds = z
   .custom<number>(
     (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= maxTimeoutMs,
     {
-      error: ({ input }) => `${String(input)} is no whole number from 1 to ${maxTimeoutMs}`,
+      error: ({ input }) => `${String(input)} is not a whole number from 1 to ${maxTimeoutMs}`,
     },
   )
   .exactOptional();
@@ -60,7 +60,7 @@ const toolOptions = z.strictObject(
 const stdioServer = z.strictObject({
   type: z.literal('stdio'),
   command: filled,
-  args: z.array(text, { error: 'give an array of texts' }).exactOptional(),
+  args: z.array(text, { error: 'give an array of strings' }).exactOptional(),
   env: texts.exactOptional(),
   cwd: text.exactOptional(),
 });

@@ -28,12 +28,22 @@ export interface WorkspaceToolsOptions {
   readonly asksFirst?: boolean;
 }
 
+const toolNames = [
+  ...['list_files', 'search_files', 'read_file', 'edit_file', 'write_file', 'delete_file'],
+  'run_command',
+];
+const flag = z.boolean({ error: 'give true or false' }).optional();
 const shape = z.strictObject({
-  isReadOnly: z.boolean({ error: 'give true or false' }).optional(),
-  // Checked where they are used.
-  ...{ commands: z.unknown().optional(), maxCalls: z.unknown().optional() },
+  isReadOnly: flag,
+  // Checked by `runCommand`.
+  commands: z.unknown().optional(),
+  maxCalls: z
+    .partialRecord(z.enum(toolNames), z.int().min(1), {
+      error: `give whole numbers by tool, such as { run_command: 5 }; the tools are ${toolNames.join(', ')}`,
+    })
+    .optional(),
   approval: z.array(z.enum(['edit_file', 'write_file', 'delete_file'])).optional(),
-  asksFirst: z.boolean({ error: 'give true or false' }).optional(),
+  asksFirst: flag,
 });
 const known = Object.keys(shape.shape).join(', ');
 

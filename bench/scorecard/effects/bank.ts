@@ -10,6 +10,8 @@ import type { KillPoint, PlannedCall } from './kill-plan';
 export interface LedgerEntry {
   readonly callId: string;
   readonly key: string;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
 }
 
 const effectSchema = z.object({ callId: z.string(), key: z.string(), isKeyed: z.boolean() });
@@ -150,7 +152,7 @@ async function takeEffect(
 ): Promise<void> {
   const { callId, key, isKeyed } = effectSchema.parse(body);
   const apply = (): void => {
-    if (!(isKeyed && ledger.some((entry) => entry.key === key))) ledger.push({ callId, key });
+    if (!(isKeyed && ledger.some((entry) => entry.key === key))) ledger.push({ callId, key, atMs: Date.now() });
   };
   if (schedule.holds(callId, 'request-dropped')) {
     await schedule.hold(callId, response);

@@ -89,6 +89,16 @@ function isTrue(call: PlannedCall, reported: Reported, applied: number): boolean
   }
 }
 
+/** Whether the call can be brought to its known end without a person and without a guess of the model (R-SCORE-1). */
+export function isRecoverable(call: PlannedCall): boolean {
+  const { tool, points, fault } = call;
+  if (fault === 'kill' || fault === 'stall' || fault === 'slow') return !mayBeUnknown(call, 0);
+  const isOpen = fault === 'continue' && openPoints.includes(points[0] ?? 'started');
+  const wasDone = fault === 'fork' || points[0] !== 'before-intent';
+  if (tool === 'ask') return !wasDone;
+  return tool === 'read' || tool === 'keyed' || !isOpen;
+}
+
 /** What there was, for people. */
 function gotOf(
   { fault }: PlannedCall,

@@ -6,7 +6,7 @@ import { toolName } from './bank-tools';
 import type { RunReported } from './effects-world';
 import { inEffectsWorld } from './effects-world';
 import type { CallVerdict } from './judge-call';
-import { judgeCall } from './judge-call';
+import { isRecoverable, judgeCall } from './judge-call';
 import type { FaultKind, PlannedCall } from './kill-plan';
 import { planForks, planKills, planStalls } from './kill-plan';
 import { playForks } from './play-forks';
@@ -59,13 +59,11 @@ function verdictOf(call: PlannedCall, ofRun: RunReported | undefined, bank: Bank
   return judgeCall(call, ofCall ?? { type: 'nothing', why }, bank.ledger, bank.hitsOf(call.id));
 }
 
-function rowOf(
-  { callId, wrong }: CallVerdict,
-  call: PlannedCall | undefined,
-): SectionScore['rows'][number] {
-  const expected = call?.points.join(', ') ?? '';
+function rowOf({ callId, wrong }: CallVerdict, call: PlannedCall): SectionScore['rows'][number] {
+  const expected = call.points.join(', ');
   const got = wrong === undefined ? {} : { wrong: { id: callId, expected, got: wrong } };
-  return { id: callId, expected, ...got };
+  const right = isRecoverable(call) ? 'recovers' : 'stops';
+  return { id: callId, expected, fault: { right }, ...got };
 }
 
 /**
@@ -98,7 +96,10 @@ export async function scoreEffects(options: EffectsOptions = {}): Promise<Sectio
         reported: new Map([...ofKills.reported, ...ofStalls, ...ofForks.reported]),
       };
     });
-    const verdicts = calls.map((call) => verdictOf(call, reported.get(call.runId), bank));
+    const judged = calls.map(
+      (call) => [call, verdictOf(call, reported.get(call.runId), bank)] as const,
+    );
+    const verdicts = judged.map(([, verdict]) => verdict);
     const count = (is: (verdict: CallVerdict) => boolean): number => verdicts.filter(is).length;
     const hits = (...kinds: readonly FaultKind[]): number =>
       calls
@@ -122,7 +123,7 @@ export async function scoreEffects(options: EffectsOptions = {}): Promise<Sectio
         inNamedWindow: count(({ isInWindow }) => isInWindow),
       },
       rows: [
-        ...verdicts.map((verdict, index) => rowOf(verdict, calls[index])),
+        ...judged.map(([call, verdict]) => rowOf(verdict, call)),
         {
           id: `${processes} worker processes killed, ${separate} stalled`,
           expected: `${hits('kill', 'stall', 'fork', 'continue')} calls at their points`,

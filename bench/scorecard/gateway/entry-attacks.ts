@@ -129,13 +129,17 @@ const tokens: readonly GatewayAttack[] = [
 const roles: readonly GatewayAttack[] = [
   {
     area: 'roles',
-    tries: 'each change of a run with a token that only views',
+    tries: 'each change of a run, or of a pattern, with a token that only views',
     async attempt(field) {
-      for (const [path, body] of changes(field)) {
-        const answer = await ask(field, `${victimPath(field)}${path}`, {
-          token: field.tokens.reader,
-          body,
-        });
+      const ofRun = changes(field).map(
+        ([path, body]) => [`${victimPath(field)}${path}`, body] as const,
+      );
+      for (const [path, body] of [
+        ...ofRun,
+        ['/v1/patterns/some/disable', {}],
+        ['/v1/patterns/some/enable', {}],
+      ] as const) {
+        const answer = await ask(field, path, { token: field.tokens.reader, body });
         if (answer.status !== 403) return `${path} answered ${answer.status}`;
       }
       return undefined;

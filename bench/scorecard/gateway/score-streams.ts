@@ -124,9 +124,10 @@ function sumOf(
     const id = `client ${index + 1} of ${runId.slice(0, 15)}`;
     const expected = 'every event once, in order';
     const isRight = lost + doubled + outOfOrder === 0 && ids.length > 0 && status === 'completed';
-    if (isRight) return { id, expected: `${expected} (${connections} connections)` };
+    const fault = { right: 'recovers' } as const;
+    if (isRight) return { id, expected: `${expected} (${connections} connections)`, fault };
     const got = `${lost} lost, ${doubled} doubled, ${outOfOrder} out of order, ended as ${status ?? 'unknown'}`;
-    return { id, expected, wrong: { id, expected, got } };
+    return { id, expected, fault, wrong: { id, expected, got } };
   });
   return { clients: received.length, ...sum, rows };
 }

@@ -17,10 +17,12 @@ function judge(trace: CallTrace, played: PlayedTrace): JudgedRow {
   const { endedBy, warned, calls } = played;
   const seen =
     trace.label === 'loop' ? endings.includes(endedBy ?? '') : endedBy === undefined && !warned;
-  const id = trace.id;
-  if (seen) return { id, expected };
+  const { id } = trace;
+  const row: JudgedRow =
+    trace.label === 'loop' ? { id, expected, fault: { right: 'stops' } } : { id, expected };
+  if (seen) return row;
   const got = `${endedBy ?? 'ran on'}${warned ? ', warned' : ''} after ${calls} calls`;
-  return { id, expected, wrong: { id, expected, got } };
+  return { ...row, wrong: { id, expected, got } };
 }
 
 /**

@@ -156,6 +156,7 @@ export function judgeFault(fault: ProviderFault, seen: SeenFault): Verdict {
     row: {
       id: fault.id,
       expected,
+      fault: { right: fault.right.type },
       ...(isRight ? {} : { wrong: { id: fault.id, expected, got } }),
     },
     extraCalls,

@@ -78,11 +78,11 @@ export async function inProviderWorld<Result>(
   partsFor: (vendors: Vendors) => WorkerParts | Promise<WorkerParts>,
   work: (world: ProviderWorld) => Promise<Result>,
   logger = createLogger('error'),
-  servers: EmulatorOptions['servers'] = {},
+  emulatorOptions: EmulatorOptions = {},
 ): Promise<Result> {
   installRuntime(logger);
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-scorecard-'));
-  const emulator = await VendorEmulator.start({ servers });
+  const emulator = await VendorEmulator.start(emulatorOptions);
   try {
     const [closedPort = 0] = await findFreePorts(1);
     const parts = await partsFor({ emulator, closedPort });

@@ -11,7 +11,7 @@ import { inProviderWorld } from './provider-world';
 const rowsAtOnce = 12;
 
 /** Does `work` for each item, some at a time, and gives the results in the items' order. */
-async function forEachOf<Item, Result>(
+export async function forEachOf<Item, Result>(
   items: readonly Item[],
   atOnce: number,
   work: (item: Item) => Promise<Result>,
@@ -58,7 +58,7 @@ export async function scoreProviderFaults(faults: readonly ProviderFault[]): Pro
       world.emulator.requests,
     ],
     undefined,
-    playedServers(faults),
+    { servers: playedServers(faults) },
   );
   const verdicts = played.map(([row, result]) =>
     judgeFault(row.fault, seenFault(requests, row, result)),

@@ -113,7 +113,12 @@ const wanted: { readonly [Right in StuckCase['right']]: string } = {
 function judge(played: Played): JudgedRow {
   const { id, right } = played.stuckCase;
   const [expected, got] = [wanted[right], endOf(played)];
-  return { id, expected, ...(expected === got ? {} : { wrong: { id, expected, got } }) };
+  return {
+    id,
+    expected,
+    fault: { right: right === 'recovers' ? right : 'stops' },
+    ...(expected === got ? {} : { wrong: { id, expected, got } }),
+  };
 }
 
 /** Iterations from the first sign of being stuck to the end; 0 where a hint helped before. */

@@ -63,7 +63,10 @@ export async function startGatewayWorld(
   const gateways: Gateway[] = [];
   const another: GatewayWorld['another'] = async (limits = {}) => {
     const tokens = made.map(({ entry }) => entry);
-    const options = { client, store: gatewayStore(store), tokens, log, version: '1.2.3', limits };
+    const options = {
+      ...{ client, store: gatewayStore(store, 10_000), tokens, log, version: '1.2.3', limits },
+      console: true,
+    };
     const gateway = await createGateway(options);
     gateways.push(gateway);
     return { url: await gateway.app.listen({ port: 0, host: '127.0.0.1' }), gateway };

@@ -8,7 +8,7 @@ const transport = { type: 'stdio' as const, command: 'no-such-program' };
 const tool = (options: unknown, key = 'refund') => ({ tools: { [key]: options } });
 
 const wrong: readonly (readonly [string, unknown, RegExp])[] = [
-  ['no name', { name: undefined }, /^connectMcp: name: give a text\.$/],
+  ['no name', { name: undefined }, /^connectMcp: name: give a string\.$/],
   ['a name that begins no tool name', { name: 'a b' }, /"a b": name: .*1 to 32 letters/],
   [
     'no transport',
@@ -23,17 +23,17 @@ const wrong: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'an empty command',
     { transport: { type: 'stdio', command: '' } },
-    /transport\.command: give a text that is not empty/,
+    /transport\.command: give a string that is not empty/,
   ],
   [
     'arguments in one text',
     { transport: { ...transport, args: '--port 1' } },
-    /transport\.args: give an array of texts/,
+    /transport\.args: give an array of strings/,
   ],
   [
     'a variable that is a number',
     { transport: { ...transport, env: { PORT: 1 } } },
-    /transport\.env\.PORT: give a text/,
+    /transport\.env\.PORT: give a string/,
   ],
   [
     'headers for a program',
@@ -62,14 +62,14 @@ const wrong: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'no time to start',
     { startTimeoutMs: 0 },
-    /startTimeoutMs: 0 is no whole number from 1 to 86400000/,
+    /startTimeoutMs: 0 is not a whole number from 1 to 86400000/,
   ],
   [
     'one pattern without an array',
     { allow: 'get_*' },
     /allow: give an array of names or patterns, such as/,
   ],
-  ['an empty pattern', { deny: [''] }, /deny\.0: give a text that is not empty/],
+  ['an empty pattern', { deny: [''] }, /deny\.0: give a string that is not empty/],
   ['no tool at all', { allow: [] }, /allow is empty, so agents get no tool; name some/],
   ['tools as an array', { tools: ['refund'] }, /tools: give an object: a name or pattern/],
   ['false for a tool', tool(false), /tools\.refund: give an object/],
@@ -96,7 +96,7 @@ const wrong: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'a time limit of a year',
     tool({ timeoutMs: 3e10 }),
-    /tools\.refund\.timeoutMs: 30000000000 is no whole number/,
+    /tools\.refund\.timeoutMs: 30000000000 is not a whole number/,
   ],
   [
     'a read that is unknown',

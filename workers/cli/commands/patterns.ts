@@ -1,5 +1,4 @@
 /** `holdfast patterns`: what runs have learned, and what people decide about it. */
-import { judged } from '../../../activities/learning/evidence';
 import type { Pattern } from '../../../activities/stores/patterns/pattern-shape';
 import { UserError } from '../../../activities/lifecycle/user-error';
 import type { CommandContext, CommonOptions } from '../command-context';
@@ -8,6 +7,8 @@ import type { PatternStore } from '../../../activities/stores/patterns/pattern-s
 import { withStore } from '../environment-store';
 import { patternTable, patternText, shownPattern } from '../display/pattern-text';
 import { printableJson } from '../display/printable';
+import type { PatternSwitch } from '../switch-pattern';
+import { switchPattern } from '../switch-pattern';
 
 type OnePattern = (context: CommandContext, id: string, options: CommonOptions) => Promise<void>;
 
@@ -69,28 +70,19 @@ export const showPattern: OnePattern = async (context, id, options) => {
   print(context, options, shownPattern(pattern, nowMs), patternText(pattern, nowMs));
 };
 
-function switching(change: (pattern: Pattern, nowMs: number) => Pattern): OnePattern {
+function switching(how: PatternSwitch): OnePattern {
   return async (context, id, options) => {
-    const { changed, nowMs } = await withPatterns(context, async (patterns, nowMs) => {
-      const update = (pattern: Pattern | undefined) => pattern && change(pattern, nowMs);
-      return { changed: await patterns.updatePattern(id, update), nowMs };
-    });
-    const pattern = known(changed, id);
+    const { pattern: found, nowMs } = await withStore(context, (store) =>
+      switchPattern(store, id, how),
+    );
+    const pattern = known(found, id);
     const text = `pattern ${pattern.id} is ${pattern.status}`;
     print(context, options, shownPattern(pattern, nowMs), text);
   };
 }
 
 /** `holdfast patterns disable`: holds until `enable`. */
-export const disablePattern = switching((pattern, statusAtMs) => ({
-  ...pattern,
-  status: 'disabled',
-  statusAtMs,
-}));
+export const disablePattern = switching('disable');
 
 /** `holdfast patterns enable`: the pattern's evidence decides again. */
-export const enablePattern = switching((pattern, nowMs) =>
-  pattern.status === 'active'
-    ? pattern
-    : judged({ ...pattern, status: 'candidate', statusAtMs: nowMs, lastUses: [] }, nowMs),
-);
+export const enablePattern = switching('enable');

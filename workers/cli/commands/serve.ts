@@ -27,6 +27,8 @@ interface ServeOptions extends CommonOptions {
   readonly tokens?: string;
   readonly corsOrigin?: readonly string[];
   readonly taskQueue?: string;
+  /** Serve the console, too. */
+  readonly console: boolean;
   /** Milliseconds. */
   readonly wait: number;
 }
@@ -53,6 +55,9 @@ async function tokensFrom(
   );
 }
 
+/** Milliseconds that Temporal and the store may take for one answer; then the caller gets 503, and may ask again. */
+const answerTimeoutMs = 4_000;
+
 /** Store and client, once both answer. */
 async function reach(
   { connect, variables }: CommandContext,
@@ -61,7 +66,7 @@ async function reach(
 ): Promise<{ readonly store: Store; readonly client: AgentClient }> {
   const store = await openEnvironmentStore(environment, variables);
   try {
-    return { store, client: await connect({ store, ...place }) };
+    return { store, client: await connect({ store, answerTimeoutMs, ...place }) };
   } catch (thrown) {
     await store.close();
     const isDown = thrown instanceof ClientError && thrown.code === 'unreachable';
@@ -72,7 +77,7 @@ async function reach(
 /** Serves until SIGINT or SIGTERM, then tells streams to connect elsewhere and finishes what it has begun. */
 export async function serve(context: CommandContext, options: ServeOptions): Promise<void> {
   const { output, variables, directory } = context;
-  const { host, port, corsOrigin: corsOrigins, taskQueue } = options;
+  const { host, port, corsOrigin: corsOrigins, taskQueue, console } = options;
   const environment = readEnvironment(variables, directory);
   const tokens = await tokensFrom(options.tokens, environment, directory);
   const { store, client } = await waitUntilReady(
@@ -84,7 +89,14 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
   const log = createLogger(environment.logLevel);
   try {
     const gateway = await createGateway({
-      ...{ client, tokens, log, version: packageVersion(), store: gatewayStore(store) },
+      ...{
+        client,
+        tokens,
+        log,
+        console,
+        version: packageVersion(),
+        store: gatewayStore(store, answerTimeoutMs),
+      },
       ...defined({ corsOrigins }),
     });
     const url = await gateway.app.listen({ host, port }).catch((thrown: unknown) => {
@@ -97,7 +109,7 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
     output.write(
       options.json === true
         ? `${JSON.stringify(ready)}\n`
-        : `gateway at ${url}, ${url}/openapi.json\n`,
+        : `gateway at ${url}, ${url}/openapi.json\n${console ? `console at ${url}/\n` : ''}`,
     );
     await ended;
     await gateway.close();

@@ -5,8 +5,17 @@ import type { Pattern } from '../../../activities/stores/patterns/pattern-shape'
 import { printable } from './printable';
 import { table } from './terminal-text';
 
+/** What a pattern is worth now. */
+interface ShownEvidence {
+  readonly successes: number;
+  readonly failures: number;
+  readonly lowerBound: number;
+  /** Its fix, for people. */
+  readonly text: string;
+}
+
 /** A pattern with what it is worth now, as programs read it. */
-export function shownPattern(pattern: Pattern, nowMs: number): object {
+export function shownPattern(pattern: Pattern, nowMs: number): Pattern & ShownEvidence {
   const { successes, failures } = counts(pattern);
   const trust = Math.round(trustIn(pattern, nowMs) * 1_000) / 1_000;
   return { ...pattern, successes, failures, lowerBound: trust, text: describeFix(pattern.fix) };

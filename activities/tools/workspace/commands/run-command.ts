@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { defined } from '../../../../workflows/core/json';
+import { checkOptions } from '../../../lifecycle/check-options';
 import { UserError } from '../../../lifecycle/user-error';
 import { defineTool } from '../../define-tool';
 import type { Tool, ToolContext, ToolDefinition } from '../../tool';
@@ -71,7 +72,40 @@ interface Setup extends Omit<RunCommandOptions, 'sandbox'> {
   readonly sandbox: Sandbox | undefined;
 }
 
+const flag = z.boolean({ error: 'give true or false' }).optional();
+const strings = 'give an object of strings by name';
+const shape = z.strictObject({
+  shell: flag,
+  timeLimitMs: z.unknown().optional(),
+  environment: z.record(z.string(), z.string({ error: strings }), { error: strings }).optional(),
+  sandbox: z.unknown().optional(),
+  user: z.unknown().optional(),
+  effect: z.enum(['read', 'irreversible'], { error: "give 'read' or 'irreversible'" }).optional(),
+  approval: z.unknown().optional(),
+  maxCalls: z.unknown().optional(),
+});
+const sandboxShape = z.strictObject({
+  network: flag,
+  readable: z.array(z.string(), { error: 'give an array of absolute paths' }).optional(),
+});
+const known = Object.keys(shape.shape).join(', ');
+
+/** A misspelled option would leave commands with more than their author allowed. Errors: `UserError`. */
+function checkShape(options: RunCommandOptions): void {
+  checkOptions('workspaceTools', 'commands', shape, options, `Known options: ${known}.`);
+  const { sandbox = false } = options;
+  if (typeof sandbox !== 'boolean')
+    checkOptions(
+      'workspaceTools',
+      'commands.sandbox',
+      sandboxShape,
+      sandbox,
+      'Give true, false or { network, readable }.',
+    );
+}
+
 function setupOf(options: RunCommandOptions): Setup {
+  checkShape(options);
   const { sandbox = false, user, timeLimitMs = defaultTimeLimitMs } = options;
   if (!Number.isInteger(timeLimitMs) || timeLimitMs < 1)
     throw new UserError(`run_command: timeLimitMs is ${timeLimitMs}; give a whole number above 0.`);
@@ -235,7 +269,7 @@ function sandboxText({ sandbox = false }: RunCommandOptions): string {
  *
  * Contract: commands do not outlive their call and get neither the worker's environment nor its open files. Without `sandbox` or
  * `user`, a program can do what the worker's user can, which includes reading the worker's memory.
- * Errors: `UserError` for a time limit or user that is no whole number, and for a sandbox or user that this machine cannot give.
+ * Errors: `UserError` for a time limit or user that is not a whole number, and for a sandbox or user that this machine cannot give.
  */
 export function runCommand(options: RunCommandOptions = {}): Tool {
   const setup = setupOf(options);

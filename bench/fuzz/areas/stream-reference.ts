@@ -1,0 +1,97 @@
+/** A second reader of streams, as plain as can be: does the stream say that it is whole, and which arguments may it have sent? */
+import type { WireName } from '../../../testing/emulator/wire';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Data of every event that is JSON. */
+function dataOf(text: string): readonly Fields[] {
+  const events: Fields[] = [];
+  let lines: string[] = [];
+  for (const line of [...text.split(/\r\n|\n|\r/), '']) {
+    if (line.startsWith('data:')) lines.push(line.slice(5).replace(/^ /, ''));
+    if (line !== '' || lines.length === 0) continue;
+    try {
+      events.push(fieldsOf(JSON.parse(lines.join('\n'))));
+    } catch {
+      // What is no JSON says nothing.
+    }
+    lines = [];
+  }
+  return events;
+}
+
+/** Whether the vendor's closing event is there. */
+export function saysItIsWhole(wire: WireName, text: string): boolean {
+  return dataOf(text).some((event) => {
+    switch (wire) {
+      case 'anthropic':
+        return event['type'] === 'message_stop';
+      case 'responses':
+        return event['type'] === 'response.completed' || event['type'] === 'response.incomplete';
+      case 'chat':
+        return listOf(event['choices']).some(
+          (choice) => typeof fieldsOf(choice)['finish_reason'] === 'string',
+        );
+    }
+  });
+}
+
+/** A piece of arguments, and the call that it belongs to. */
+type Piece = readonly [call: string, text: string];
+
+/** The block of an event; one without a number belongs to the newest (compatible servers leave it out). */
+function blockOf({ index }: Fields, begun: number): number {
+  return typeof index === 'number' ? index : begun - 1;
+}
+
+function piecesIn(wire: WireName, event: Fields, begun: number): readonly Piece[] {
+  const piece = (call: unknown, text: unknown): readonly Piece[] =>
+    typeof text === 'string' ? [[JSON.stringify(call), text]] : [];
+  switch (wire) {
+    case 'anthropic':
+      return piece(blockOf(event, begun), fieldsOf(event['delta'])['partial_json']);
+    case 'responses':
+      return event['type'] === 'response.function_call_arguments.delta'
+        ? piece(event['output_index'] ?? event['item_id'], event['delta'])
+        : [];
+    case 'chat':
+      return listOf(event['choices']).flatMap((choice) =>
+        listOf(fieldsOf(fieldsOf(choice)['delta'])['tool_calls']).flatMap((call) =>
+          piece(fieldsOf(call)['index'], fieldsOf(fieldsOf(call)['function'])['arguments']),
+        ),
+      );
+  }
+}
+
+/** Whole arguments, wherever an event has them: as a text or, on Anthropic's wire, as an object. */
+function wholesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, part]: [string, unknown]) => {
+    if (key === 'arguments' && typeof part === 'string') return [part];
+    const own = key === 'input' || key === 'arguments' ? [JSON.stringify(part)] : [];
+    return [...own, ...wholesIn(part)];
+  });
+}
+
+/** Whether the stream can be read so that it sent these arguments. */
+export function mayHaveSent(wire: WireName, text: string, argumentsText: string): boolean {
+  const events = dataOf(text);
+  let begun = 0;
+  const pieces = events.flatMap((event) => {
+    if (event['type'] === 'content_block_start') begun += 1;
+    return piecesIn(wire, event, begun);
+  });
+  const byCall = new Map<string, string>();
+  for (const [call, piece] of pieces) byCall.set(call, (byCall.get(call) ?? '') + piece);
+  const all = pieces.map(([, piece]) => piece).join('');
+  const sent = [...byCall.values(), all, ...pieces.map(([, piece]) => piece), ...wholesIn(events)];
+  return sent.some((each) => each === argumentsText || each.trim() === argumentsText.trim());
+}
