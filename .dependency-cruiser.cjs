@@ -202,7 +202,10 @@ module.exports = {
       'workers-never-import-client',
       'The command line (workers/cli) composes both. Both check the SDK and its data converters before they use them.',
       { path: '^workers/', pathNot: '^workers/cli(/|\\.ts$)' },
-      { path: '^(client|testing)/', pathNot: '^client/(sdk-check|data-converter|closed-connection)\\.ts$' },
+      {
+        path: '^(client|testing)/',
+        pathNot: '^client/(sdk-check|data-converter|closed-connection)\\.ts$',
+      },
     ),
     forbid(
       'telemetry-beside-workers',

@@ -16,7 +16,8 @@ const usage = [
   speedUsage,
   '       npm run bench -- history [--iterations N] [--json]',
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
-  '       npm run bench -- long-run|compaction|console [--iterations N] [--json]',
+  '       npm run bench -- long-run|compaction [--iterations N] [--json]',
+  '       npm run bench -- console [--iterations N] [--runs N] [--json]',
   '       npm run bench -- growth [--rounds N] [--json]',
   '       npm run bench -- cancel|waiting|restarts [--runs N] [--json]',
   '       npm run bench -- telemetry [--rounds N] [--json]',
@@ -108,8 +109,8 @@ async function measured(name: string, values: Given): Promise<number> {
     print(await historyBench(iterations), values.json);
     return 0;
   }
-  if (name === 'console' && iterations !== undefined) {
-    print(await consoleBench(iterations), values.json);
+  if (name === 'console' && iterations !== undefined && runs !== undefined) {
+    print(await consoleBench(iterations, runs), values.json);
     return 0;
   }
   if (name === 'fleet' && runs !== undefined && minutes !== undefined) {

@@ -10,8 +10,7 @@ import type { GatewayGround } from './scorecard/gateway/gateway-ground';
 import { onGatewayGround } from './scorecard/gateway/gateway-ground';
 import { startGateway } from './scorecard/gateway/gateway-process';
 
-/** Runs in the list, or fewer where they cannot be started in the time. */
-const mostRuns = 10_000;
+/** Milliseconds for starting the runs of the list; there are fewer where they cannot be started in the time. */
 const startingMs = 120_000;
 const startedAtOnce = 50;
 /** Views of the list that are measured. */
@@ -52,12 +51,12 @@ function medianAndWorst(values: readonly number[]): readonly [number, number] {
 }
 
 /** Starts runs that no worker takes, until there are enough or the time is over. */
-async function startRuns({ temporal }: GatewayGround): Promise<number> {
+async function startRuns({ temporal }: GatewayGround, runs: number): Promise<number> {
   const client = new AgentClient(temporal, { taskQueue: 'console-list' });
   const endAtMs = Date.now() + startingMs;
   let started = 0;
   const starter = async (): Promise<void> => {
-    while (started < mostRuns && Date.now() < endAtMs) {
+    while (started < runs && Date.now() < endAtMs) {
       started += 1;
       await client.start({ agent: 'clerk', goal: 'Pay the bill.', tenant: 'globex' });
     }
@@ -131,20 +130,24 @@ async function liveLags(
 }
 
 /** Runs it. */
-export function consoleBench(iterations: number): Promise<ConsoleResult> {
+export function consoleBench(iterations: number, runs: number): Promise<ConsoleResult> {
   const agent = {
     ...{ name: 'stepper', instructions: 'You take steps.', tools: [step] },
     chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
     limits: { maxIterations: iterations + 1, maxToolCalls: iterations, maxActiveMs: 3_600_000 },
     recovery: { mode: 'off' },
   } as const;
-  return onGatewayGround((ground) => measured(ground, iterations), {
+  return onGatewayGround((ground) => measured(ground, iterations, runs), {
     agents: [agent],
     segmentEvents,
   });
 }
 
-async function measured(ground: GatewayGround, iterations: number): Promise<ConsoleResult> {
+async function measured(
+  ground: GatewayGround,
+  iterations: number,
+  wantedRuns: number,
+): Promise<ConsoleResult> {
   const { client, settings, tokens } = ground;
   const gateway = await startGateway(settings);
   const browser = await startBrowser();
@@ -165,7 +168,7 @@ async function measured(ground: GatewayGround, iterations: number): Promise<Cons
     await page.getByRole('button', { name: 'Older' }).click();
     await page.getByRole('heading', { name: `Iteration ${iterations - 60} ` }).waitFor();
     const olderMs = performance.now() - before;
-    const runs = await startRuns(ground);
+    const runs = await startRuns(ground, wantedRuns);
     const firstViews: number[] = [];
     for (let view = 0; view < views; view += 1)
       firstViews.push(

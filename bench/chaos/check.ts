@@ -117,12 +117,12 @@ const epsilonUsd = 1e-6;
 /** Milliseconds before and after a moment in which a fault may have to do with it. */
 const aroundMs = 60_000;
 
-/** What the model was told of a call. */
-type Told = 'done' | 'unknown' | 'failed';
+/** How the model knows a call. */
+type Report = 'done' | 'unknown' | 'failed';
 
-function toldOf(content: string): Told {
+function reportOf(content: string): Report {
   if (/outcome_unknown|is not known|looked into what came of it/.test(content)) return 'unknown';
-  return /receipt|^read$/.test(content) ? 'done' : 'failed';
+  return /receipt|^read$/m.test(content) ? 'done' : 'failed';
 }
 
 function near(faults: readonly PlayedFault[], fromMs: number, untilMs: number): PlayedFault[] {
@@ -147,9 +147,10 @@ function isDeclaredRepeat(
 function checkResult(
   { job, results }: SeenJob,
   { callId, tool, isRead }: JobCall,
-  isApplied: boolean,
+  entries: readonly LedgerEntry[],
 ): readonly (readonly [Invariant, string])[] {
   const content = results[callId];
+  const isApplied = entries.length > 0;
   if (content === undefined)
     return [
       ...(isApplied
@@ -157,10 +158,12 @@ function checkResult(
         : []),
       ['no result lost', `job ${job.id} completed, but the model has no result of it`],
     ];
-  const told = toldOf(content);
-  if (told === 'done' && !isRead && !isApplied)
+  const report = reportOf(content);
+  if (report === 'done' && !isRead && !isApplied)
     return [['no result without its effect', 'told as done, but never applied']];
-  if (told === 'unknown' && !/irreversible|ask/.test(tool))
+  if (report === 'done' && isApplied && !entries.some(({ key }) => content.includes(key)))
+    return [['no result without its effect', `told with the receipt of another call: ${content}`]];
+  if (report === 'unknown' && !/irreversible|ask/.test(tool))
     return [['no result lost', `can be found out, but was told as unknown: ${content}`]];
   return [];
 }
@@ -177,7 +180,7 @@ function checkCall(
     ...(entries.length > 1 && !isDeclaredRepeat(call, entries, faults)
       ? ([['no effect twice', `applied ${entries.length} times, under ${keys}`]] as const)
       : []),
-    ...(seen.end.status === 'completed' ? checkResult(seen, call, first !== undefined) : []),
+    ...(seen.end.status === 'completed' ? checkResult(seen, call, entries) : []),
   ];
   return found.map(([invariant, text]) => ({
     ...{ invariant, text: `${call.tool} ${call.callId}: ${text}` },
@@ -290,14 +293,14 @@ export function countDeclared({ faults, jobs, ledger }: ChaosRecord): {
   readonly failed: number;
 } {
   const entries = byCall(ledger);
-  const told = jobs.flatMap(({ results }) => Object.values(results).map(toldOf));
+  const report = jobs.flatMap(({ results }) => Object.values(results).map(reportOf));
   const calls = jobs.flatMap(({ job }) => job.calls);
   return {
     repeated: calls.filter(({ callId, ...call }) => {
       const own = entries.get(callId) ?? [];
       return own.length > 1 && isDeclaredRepeat({ callId, ...call }, own, faults);
     }).length,
-    unknown: told.filter((each) => each === 'unknown').length,
-    failed: told.filter((each) => each === 'failed').length,
+    unknown: report.filter((each) => each === 'unknown').length,
+    failed: report.filter((each) => each === 'failed').length,
   };
 }

@@ -91,7 +91,7 @@ function opening(job: Job, memory: JobMemory, request: RecordedRequest): Step | 
       return reply.toolCalls([{ name: 'transfer_to_teller', input }]);
     }
     case 'asker': {
-      const input = { question: `Shall I do ${job.id}?` };
+      const input = { question: `May I do ${job.id}?` };
       if (isTold('ask_user') || memory.results.size > 0) return undefined;
       return reply.toolCalls([{ name: 'ask_user', input }]);
     }

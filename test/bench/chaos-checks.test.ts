@@ -30,7 +30,10 @@ const job: SeenJob = {
     cost: { known: 0.01, expected: 0.02, most: 0.03 },
   },
   results: Object.fromEntries(
-    calls.map(({ callId, isRead }) => [callId, isRead ? 'read' : `paid, receipt ${callId}`]),
+    calls.map(({ callId, isRead }, index) => [
+      callId,
+      `<tool_output>\n${isRead ? 'read' : `paid, receipt key-${index}`}\n</tool_output>`,
+    ]),
   ),
   changed: [],
   requests: [
@@ -100,6 +103,7 @@ const planted: readonly (readonly [Invariant, string, Partial<ChaosRecord>])[] =
     { ledger: [...record.ledger, entry(2, 'other')] },
   ],
   ['no result without its effect', 'told as done', { ledger: record.ledger.slice(1) }],
+  ['no result without its effect', "another call's", withResult(0, 'paid, receipt key-2')],
   ['no result lost', 'a keyed one told as unknown', withResult(0, '{"code":"outcome_unknown"}')],
   ['no result lost', 'a read without a result', withoutResult(3)],
   ['no result changed', 'from one request to the next', withJob({ changed: ['s1n0-0'] })],

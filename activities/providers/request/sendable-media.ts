@@ -61,7 +61,7 @@ export const mediaOf = perObject((message: Message): readonly MediaBlock[] => {
 });
 
 /** Of a whole conversation, which each part of a model call asks for. */
-const mediaIn = perObject((messages: readonly Message[]): readonly MediaBlock[] =>
+export const mediaIn = perObject((messages: readonly Message[]): readonly MediaBlock[] =>
   messages.flatMap(mediaOf),
 );
 
