@@ -173,6 +173,26 @@ module.exports = {
       { path: ['^server/', 'node_modules/(@fastify/|fastify)'] },
     ),
     forbid(
+      'console-imports',
+      'The console runs in browsers: its own files, the pure core, the types of the API, and the two packages that are bundled with it.',
+      { path: '^server/console/' },
+      {
+        path: '.',
+        pathNot: [
+          '^server/console/',
+          '^workflows/core/',
+          '^examples/gateway-api\\.d\\.ts$',
+          'node_modules/(preact|openapi-fetch)/',
+        ],
+      },
+    ),
+    forbid(
+      'console-is-bundled',
+      'Node loads nothing of the console: the gateway serves its bundle.',
+      { path: product, pathNot: '^server/console/' },
+      { path: '^server/console/' },
+    ),
+    forbid(
       'temporal-packages',
       'Activities, the client and the gateway run without a Temporal worker in their process.',
       { path: '^(activities|client|server)/' },
@@ -182,7 +202,10 @@ module.exports = {
       'workers-never-import-client',
       'The command line (workers/cli) composes both. Both check the SDK and its data converters before they use them.',
       { path: '^workers/', pathNot: '^workers/cli(/|\\.ts$)' },
-      { path: '^(client|testing)/', pathNot: '^client/(sdk-check|data-converter|closed-connection)\\.ts$' },
+      {
+        path: '^(client|testing)/',
+        pathNot: '^client/(sdk-check|data-converter|closed-connection)\\.ts$',
+      },
     ),
     forbid(
       'telemetry-beside-workers',
@@ -226,8 +249,8 @@ module.exports = {
     ),
     forbid(
       'product-only',
-      'Product code needs no test, bench, example or script.',
-      { path: product },
+      'Product code needs no test, bench, example or script; what the console imports has its own rule.',
+      { path: product, pathNot: '^server/console/' },
       {
         path: notProduct,
       },

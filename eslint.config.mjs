@@ -19,7 +19,7 @@ export default ts.config(
   js.configs.recommended,
   ...ts.configs.strictTypeChecked,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     plugins: { 'import-x': importX },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     languageOptions: {

@@ -26,6 +26,7 @@ import { LiveText } from './model-call/live-text';
 import { withMediaData } from './model-call/loaded-media';
 import { appendPending } from './model-call/pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
+import { perObject } from './providers/request/per-object';
 import { mediaLeftOut, sendableMedia } from './providers/request/sendable-media';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
 import { takeReply } from './model-call/reply-intake';
@@ -89,15 +90,12 @@ function mayEnforce({ unstructured }: CallModelInput, { toolProtocol }: Resolved
 }
 
 /** What is enforced: the answer's form, or the input of `complete_task` if it holds a result. */
-function enforcedForm({
-  tools,
-  answer,
-}: RunDefinition['config']): Pick<ModelRequest, 'output' | 'tools'> {
-  return {
+const enforcedForm = perObject(
+  ({ tools, answer }: RunDefinition['config']): Pick<ModelRequest, 'output' | 'tools'> => ({
     tools: tools.map((tool) => (hasResult(tool) ? { ...tool, strict: true } : tool)),
     ...(answer === undefined ? {} : { output: { name: answerForm, schema: answer } }),
-  };
-}
+  }),
+);
 
 function requestOf(
   input: CallModelInput,

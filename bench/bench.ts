@@ -1,6 +1,7 @@
-/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel|waiting|restarts|telemetry` the rest. */
+/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction|growth|cancel|waiting|restarts|telemetry|console` the rest. */
 import { parseArgs } from 'node:util';
 import { cancelBench } from './cancel-bench';
+import { consoleBench } from './console-bench';
 import { compactionBench, longRunBench } from './context-bench';
 import { fleetBench } from './fleet-bench';
 import { growthBench } from './growth-bench';
@@ -16,13 +17,18 @@ const usage = [
   '       npm run bench -- history [--iterations N] [--json]',
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
   '       npm run bench -- long-run|compaction [--iterations N] [--json]',
+  '       npm run bench -- console [--iterations N] [--runs N] [--json]',
   '       npm run bench -- growth [--rounds N] [--json]',
   '       npm run bench -- cancel|waiting|restarts [--runs N] [--json]',
   '       npm run bench -- telemetry [--rounds N] [--json]',
 ].join('\n');
 
 /** Default iterations, by bench; the long run's are the bar of docs/results.md. */
-const usualIterations: Readonly<Record<string, number>> = { 'long-run': 2_000, compaction: 200 };
+const usualIterations: Readonly<Record<string, number>> = {
+  'long-run': 2_000,
+  compaction: 200,
+  console: 2_000,
+};
 
 const roundBenches: Readonly<Record<string, (rounds: number) => Promise<object>>> = {
   growth: growthBench,
@@ -103,6 +109,10 @@ async function measured(name: string, values: Given): Promise<number> {
     print(await historyBench(iterations), values.json);
     return 0;
   }
+  if (name === 'console' && iterations !== undefined && runs !== undefined) {
+    print(await consoleBench(iterations, runs), values.json);
+    return 0;
+  }
   if (name === 'fleet' && runs !== undefined && minutes !== undefined) {
     print(await fleetBench(runs, minutes), values.json);
     return 0;
@@ -121,7 +131,7 @@ async function measured(name: string, values: Given): Promise<number> {
 
 /** Speed is what is measured unless an argument names another benchmark. */
 function main(args: readonly string[]): Promise<number> {
-  const isNamed = ['history', 'fleet', ...Object.keys(contextBenches)].some((name) =>
+  const isNamed = ['history', 'fleet', 'console', ...Object.keys(contextBenches)].some((name) =>
     args.includes(name),
   );
   if (isNamed || args[0]?.startsWith('-') === false) return namedBench();

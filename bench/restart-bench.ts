@@ -12,7 +12,7 @@ import { kill, serveWith, standBy } from './scorecard/effects/worker-crew';
 const workers = 3;
 const everySeconds = 5;
 /** Iterations of a run with a call of the tool; one more answers. */
-const steps = 20;
+const steps = 6;
 
 /** What a worker is told. */
 export interface RestartSettings {
@@ -52,9 +52,9 @@ async function endOne(child: ChildProcess, by: RestartRow['by']): Promise<void> 
   await gone;
 }
 
-/** Ends one worker after the other and starts it again, until `isOver`; returns how often. */
+/** Ends one worker after the other, every few seconds, and starts it again, until `isOver`; returns how often. */
 async function restart(
-  crew: ChildProcess[],
+  crew: Promise<ChildProcess>[],
   settings: RestartSettings,
   by: RestartRow['by'],
   isOver: () => boolean,
@@ -63,10 +63,9 @@ async function restart(
     const dueAtMs = Date.now() + everySeconds * 1_000;
     while (Date.now() < dueAtMs && !isOver()) await sleep(50);
     const at = restarts % workers;
-    const child = crew[at];
+    const child = await crew[at];
     if (isOver() || child === undefined) return restarts;
-    await endOne(child, by);
-    crew[at] = await startOne(settings);
+    crew[at] = endOne(child, by).then(() => startOne(settings));
   }
 }
 
@@ -80,7 +79,8 @@ async function measured(by: RestartRow['by'], runs: number): Promise<RestartRow>
     storeUrl: `sqlite:${path.join(directory, 'store.db')}`,
     ...{ steps, callsFile, runs },
   };
-  const crew = await Promise.all(Array.from({ length: workers }, () => startOne(settings)));
+  const crew = Array.from({ length: workers }, () => startOne(settings));
+  await Promise.all(crew);
   const client = await connect({ address: server.address, taskQueue: settings.taskQueue });
   const beganAtMs = Date.now();
   let isOver = false;
@@ -95,7 +95,7 @@ async function measured(by: RestartRow['by'], runs: number): Promise<RestartRow>
   isOver = true;
   const restarts = await restarting;
   const calls = (await readFile(callsFile, 'utf8')).trimEnd().split('\n');
-  await Promise.all(crew.map(kill));
+  await Promise.all((await Promise.all(crew)).map(kill));
   await client.close();
   await server.stop();
   await rm(directory, { recursive: true, force: true });

@@ -18,10 +18,11 @@ import { signDecision } from './approval-key';
 import { contentForRun } from './start/content';
 import { ClientError } from './client-error';
 import { readRunKey } from './history/read-history';
+import { described } from './known-to-server';
 import type { RunAccess } from './run-access';
 import { attempt } from './run-access';
 import { pendingOf, statusOf } from './run-status';
-import { isDeadlineExceeded } from './temporal-failure';
+import { isDeadlineExceeded, isTaskFailing } from './temporal-failure';
 
 /** Milliseconds that a worker may take to accept a decision or an answer. */
 const updateTimeoutMs = 15_000;
@@ -53,13 +54,25 @@ export async function sendMessage(access: RunAccess, content: Content, by: Actor
   await send(access, 'addMessage', { ...(await contentForRun(access, given)), ...actor(by) });
 }
 
+/**
+ * What workers cannot decode would stop the run until a worker can, so nothing is sent by a client that cannot read the run.
+ *
+ * Errors: `converter-mismatch`.
+ */
+export async function checkReadable({ client, runId }: RunAccess): Promise<void> {
+  await described(client, runId);
+}
+
 function send(
   access: RunAccess,
   name: keyof typeof signalNames,
   argument: ReasonSignal | MessageSignal,
 ): Promise<void> {
-  const handle = access.client.getHandle(access.runId);
-  return attempt(access, () => handle.signal(signalNames[name], argument));
+  const { client, runId } = access;
+  return attempt(access, async () => {
+    await checkReadable(access);
+    await client.getHandle(runId).signal(signalNames[name], argument);
+  });
 }
 
 /** Approves or rejects the action that waits under this id. */
@@ -131,11 +144,18 @@ async function actionOf(access: RunAccess, approvalId: string): Promise<string> 
 async function update(access: RunAccess, name: string, argument: object): Promise<void> {
   const { client, runId } = access;
   await attempt(access, async () => {
+    await checkReadable(access);
     try {
       await client.withDeadline(Date.now() + updateTimeoutMs, () =>
         client.getHandle(runId).executeUpdate<UpdateAccepted, [object]>(name, { args: [argument] }),
       );
     } catch (thrown) {
+      if (isTaskFailing(thrown))
+        throw new ClientError(
+          'no-worker',
+          `No worker can take it: the workflow task of run "${runId}" fails. \`holdfast why ${runId}\` says why.`,
+          { cause: thrown },
+        );
       if (!isDeadlineExceeded(thrown)) throw thrown;
       throw new ClientError(
         'no-worker',

@@ -11,7 +11,7 @@ import { approverSchema, check } from './check-input';
 import type { RunSummary } from './list-runs';
 import { describeRun } from './list-runs';
 import type { Actor } from './person-requests';
-import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
+import { checkReadable, decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
 import { attempt, cancelRun } from './run-access';
 import type { TextDelta } from '../workflows/core/model-call/live-text';
@@ -80,6 +80,11 @@ export class RunHandle<Output = JsonValue | undefined> {
   /** The run's line of a list, as the server knows it now. Errors: `invalid-input` for a workflow that is not an agent run. @internal */
   summary(): Promise<RunSummary> {
     return attempt(this.access, () => describeRun(this.access.client, this.runId));
+  }
+
+  /** Resolves if this client can read what the run's workers write. Errors: `converter-mismatch`. @internal */
+  readable(): Promise<void> {
+    return attempt(this.access, () => checkReadable(this.access));
   }
 
   /** Where the run is. Works without a worker, then from history. */
@@ -175,10 +180,10 @@ export class RunHandle<Output = JsonValue | undefined> {
    */
   async approve(
     approvalId: string,
-    given: Actor & { readonly digest?: string; readonly input?: JsonObject } = {},
+    options: Actor & { readonly digest?: string; readonly input?: JsonObject } = {},
   ): Promise<void> {
-    check(approverSchema, given);
-    const { input, ...decider } = given;
+    check(approverSchema, options);
+    const { input, ...decider } = options;
     const decision = { decision: 'approve', ...defined({ input }) } as const;
     return decide(this.access, approvalId, decision, decider);
   }

@@ -51,6 +51,11 @@ export function isDeadlineExceeded(thrown: unknown): boolean {
   );
 }
 
+/** Whether the server refuses an update since the workflow's tasks fail. */
+export function isTaskFailing(thrown: unknown): boolean {
+  return grpcCodeOf(thrown) === grpcCodes.failedPrecondition;
+}
+
 /** Whether the workflow or one run of it is unknown, has ended, or is past its retention. */
 export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof WorkflowNotFoundError || grpcCodeOf(thrown) === grpcCodes.notFound;

@@ -69,6 +69,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{runId}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Why a run is where it is, and what to do now, from history alone */
+        get: operations["explainRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{runId}/events": {
         parameters: {
             query?: never;
@@ -406,6 +423,33 @@ export interface components {
             mediaType?: string;
             name?: string;
         })[];
+        Explanation: {
+            runId: string;
+            /** @enum {string} */
+            status: "running" | "waiting" | "completed" | "stopped" | "failed" | "cancelled";
+            /** @description In one word, for programs */
+            cause: string;
+            paragraph: string;
+            readonly failed: {
+                what: string;
+                times: number;
+            }[];
+            readonly tried: {
+                what: string;
+                times: number;
+            }[];
+            readonly worked: {
+                what: string;
+                times: number;
+            }[];
+            cost: string;
+            /** @description What to do now */
+            readonly next: {
+                text: string;
+                /** @description Of `holdfast`, quoted for a shell */
+                command?: string;
+            }[];
+        };
         ForkRunInput: {
             iteration: number;
             goal?: components["schemas"]["ContentInput"];
@@ -462,6 +506,8 @@ export interface components {
                     name: string;
                     value: string;
                 }[];
+                /** @description Something was left out for length */
+                isPart?: boolean;
             };
             /** @description The arguments, if they are short and hold no secret */
             input?: unknown;
@@ -567,6 +613,13 @@ export interface components {
             segments: number;
             /** @description What waits for a person */
             readonly pending: components["schemas"]["PendingItem"][];
+            /** @description The last decisions of people, oldest first */
+            readonly decisions?: {
+                id: string;
+                /** @description Milliseconds since the epoch */
+                atMs: number;
+                what: string;
+            }[];
         };
         RunOutcome: {
             /** @enum {string} */
@@ -892,6 +945,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StillRunning"];
+                };
+            };
+            /** @description What the caller can do something about */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What the deployment must do something about */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explainRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                runId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"];
                 };
             };
             /** @description What the caller can do something about */

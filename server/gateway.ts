@@ -18,10 +18,11 @@ import { HttpProblem, problemOf, sendProblem } from './http/problem';
 import { safeJson } from './http/safe-json';
 import type { GatewayLimits, GatewayOptions } from './ports';
 import { defaultGatewayLimits } from './ports';
+import { consoleRoutes } from './routes/console-routes';
 import { deploymentRoutes, inboxRoute, patternRoutes } from './routes/deployment-routes';
 import type { RouteWorld } from './routes/gateway-routes';
 import { decisionRoutes, steerRoutes } from './routes/people-routes';
-import { lookRoutes, resultRoute, startRoutes } from './routes/run-routes';
+import { lookRoutes, resultRoute, startRoutes, whyRoute } from './routes/run-routes';
 import { eventRoute, storyRoutes } from './routes/story-routes';
 import { OpenStreams } from './streams/open-streams';
 
@@ -59,9 +60,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       exposedHeaders: ['location', 'retry-after'],
       methods: ['GET', 'POST'],
     });
-  await app.register(swagger, {
-    ...openApiOptions(options.version),
-  });
+  await app.register(swagger, openApiOptions(options.version));
   const { client, store, log } = options;
   healthRoutes(app, {
     checks: {
@@ -71,6 +70,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     notNow: () => (streams.draining.aborted ? 'This gateway ends.' : undefined),
     log,
   });
+  if (options.console === true) consoleRoutes(app);
   await app.register((api) => protectedRoutes(api, options, { ...options, limits, streams }), {
     prefix: '/v1',
   });
@@ -148,6 +148,7 @@ function protectedRoutes(
     startRoutes(api, world);
     lookRoutes(api, world);
     resultRoute(api, world);
+    whyRoute(api, world);
     eventRoute(api, world);
     storyRoutes(api, world);
     decisionRoutes(api, world);

@@ -53,6 +53,8 @@ export interface GatewayOptions {
   readonly log: FastifyBaseLogger;
   /** Version in the OpenAPI document. */
   readonly version: string;
+  /** Serve the console at `/`. Default: the API alone. */
+  readonly console?: boolean;
   /** Origins of other sites whose pages may call the gateway. Default none. */
   readonly corsOrigins?: readonly string[];
   readonly limits?: Partial<GatewayLimits>;

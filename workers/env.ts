@@ -190,6 +190,8 @@ export function readEnvironment(
   source: Readonly<Record<string, string | undefined>> = process.env,
   directory: string = process.cwd(),
 ): Environment {
+  if (typeof source !== 'object')
+    throw new SetupError('readEnvironment takes variables by name; leave it out for process.env.');
   rememberSecretsOf(source);
   return environmentFrom(parseVariables(source), directory, source);
 }

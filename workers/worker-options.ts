@@ -144,7 +144,7 @@ const schema = withProblems(
   z.strictObject(
     {
       connection: anObject('what connectWorker() resolves to').refine(
-        (value) => !('ensureConnected' in (value as object)),
+        (value) => !('withApiKey' in (value as object)),
         { error: 'is one of @temporalio/client: give what connectWorker() resolves to' },
       ),
       activities: madeActivities,

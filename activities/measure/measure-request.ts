@@ -1,5 +1,4 @@
 /** How large a request is before it is sent: tokens, bytes, images, pages. The vendor's own last count is the truth for what it covers. */
-import { createHash } from 'node:crypto';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type {
   CountedContext,
@@ -365,25 +364,27 @@ interface FixedPart {
   readonly bytes: number;
 }
 
-/** System prompts and tools are the same at every call of a run. */
-const fixedParts = new Map<string, FixedPart>();
+/** System prompts and tools are the same at every call of a run: of a list of tools, by wire and prompt. */
+const fixedParts = perObject<ModelRequest['tools'], Map<string, FixedPart>>(() => new Map());
 const rememberedFixedParts = 256;
 
-function fixedOf(request: ModelRequest, wire: ProviderWire): FixedPart {
-  const json = JSON.stringify([request.system, request.tools]);
-  const key = createHash('sha256').update(`${wire}:`).update(json).digest('base64');
-  const known = fixedParts.get(key);
-  if (known !== undefined) return known;
-  const overhead = messageOverhead + (request.tools.length === 0 ? 0 : toolsOverhead[wire]);
-  const part = {
+function fixedOf({ system, tools }: ModelRequest, wire: ProviderWire): FixedPart {
+  const known = fixedParts(tools);
+  const key = `${wire}:${system}`;
+  const part = known.get(key) ?? measureFixed(system, tools, wire);
+  if (known.size >= rememberedFixedParts) known.clear();
+  known.set(key, part);
+  return part;
+}
+
+function measureFixed(system: string, tools: ModelRequest['tools'], wire: ProviderWire): FixedPart {
+  const overhead = messageOverhead + (tools.length === 0 ? 0 : toolsOverhead[wire]);
+  return {
     text: [
-      countTextTokens(request.system),
-      sum(request.tools, (tool) => countTextTokens(JSON.stringify(tool))),
+      countTextTokens(system),
+      sum(tools, (tool) => countTextTokens(JSON.stringify(tool))),
       marks(overhead),
     ].reduce(addTextTokens),
-    bytes: Buffer.byteLength(json) + 512,
+    bytes: Buffer.byteLength(JSON.stringify([system, tools])) + 512,
   };
-  if (fixedParts.size >= rememberedFixedParts) fixedParts.clear();
-  fixedParts.set(key, part);
-  return part;
 }

@@ -1,6 +1,6 @@
 /** Gives a request the bytes of its images and documents: a transcript only names them (ADR 0056). */
 import type { MediaBlock, Message } from '../../workflows/core/message';
-import { base64Bytes, mediaOf } from '../providers/request/sendable-media';
+import { base64Bytes, mediaIn, mediaOf } from '../providers/request/sendable-media';
 import type { Store } from '../stores/store';
 
 /** Bytes of base64 that a worker keeps in memory between requests: a run sends the same images in each. */
@@ -74,6 +74,7 @@ export async function withMediaData(
   store: Pick<Store, 'getBlob'>,
   messages: readonly Message[],
 ): Promise<readonly Message[]> {
+  if (mediaIn(messages).length === 0) return messages;
   const whole: Message[] = [];
   for (const message of messages) {
     const media = mediaOf(message);

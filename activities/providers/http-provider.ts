@@ -1,4 +1,5 @@
 /** What all providers over HTTP have in common: their name and key, and the check of both. */
+import { z } from 'zod';
 import { providerFailure } from './failure/provider-failure';
 import { rememberSecret } from '../untrusted/known-secrets';
 import type { Provider } from './provider';
@@ -77,12 +78,31 @@ function accountProblem(
   return undefined;
 }
 
+const stringsByName = z.record(z.string(), z.string());
+
+/** An unknown option, or one of another kind than it must be: no value is shown, since it may be a key. */
+function optionProblem(
+  name: string,
+  { config, known }: ProviderSetup['given'],
+): string | undefined {
+  const { apiKey, headers, dialect }: Readonly<Record<string, unknown>> = { ...config };
+  const unknown = Object.keys(config).find((key) => !known.includes(key));
+  if (unknown !== undefined)
+    return `Provider "${name}" has the unknown option "${unknown}"; known are ${known.join(', ')}.`;
+  if (apiKey !== undefined && typeof apiKey !== 'string')
+    return `Provider "${name}" has an \`apiKey\` that is not a string.`;
+  if (headers !== undefined && !stringsByName.safeParse(headers).success)
+    return `Provider "${name}" has \`headers\` that are not strings by name, such as { 'x-team': 'support' }.`;
+  if (dialect !== undefined && typeof dialect !== 'object')
+    return `Provider "${name}" has a \`dialect\` that is not an object. Give one of chatDialects, such as chatDialects.mistral, or use presetProvider.`;
+  return undefined;
+}
+
 /** What is wrong and how to correct it, or undefined. Contract: the text never contains the key. */
 function setupProblem(setup: ProviderSetup): string | undefined {
   const { name, wire, apiKey, baseUrl, needsKey, account, given } = setup;
-  const unknown = Object.keys(given.config).find((key) => !given.known.includes(key));
-  if (unknown !== undefined)
-    return `Provider "${name}" has the unknown option "${unknown}"; known are ${given.known.join(', ')}.`;
+  const wrongOption = optionProblem(name, given);
+  if (wrongOption !== undefined) return wrongOption;
   if (!['anthropic', 'responses', 'chat'].includes(wire))
     return `Provider "${name}" has the api ${JSON.stringify(wire)}; give 'responses' or 'chat', which compatible servers speak.`;
   if (!/^[a-z0-9][a-z0-9._-]*$/i.test(name))

@@ -2,7 +2,9 @@
 import type { ContentHash, Message } from '../../workflows/core/message';
 import { readOutputTool } from '../../workflows/core/tools/ports';
 import { mediaOf } from '../providers/request/sendable-media';
+import { perObject } from '../providers/request/per-object';
 import type { RunDefinition } from '../definitions/activity-deps';
+import type { RunConfig } from '../definitions/run-config';
 
 /** Refs that the runtime put into a conversation, oldest first, each with what it is. */
 export type StoredOutputs = ReadonlyMap<ContentHash, string>;
@@ -28,6 +30,11 @@ export function storedOutputs(messages: readonly Message[]): StoredOutputs {
   return found;
 }
 
+/** The same object at each call of a run, so that what depends on its tools is made once. */
+const withoutReadOutput = perObject((config: RunConfig): RunConfig => {
+  return { ...config, tools: config.tools.filter(({ name }) => name !== readOutputTool) };
+});
+
 /**
  * The definition with the tools that a request on this conversation offers.
  *
@@ -39,8 +46,7 @@ export function offered(
   messages: readonly Message[],
 ): OfferedDefinition {
   const outputs = storedOutputs(messages);
-  const tools = config.tools.filter(({ name }) => name !== readOutputTool || outputs.size > 0);
-  return { ...definition, config: { ...config, tools }, outputs };
+  return { ...definition, config: outputs.size > 0 ? config : withoutReadOutput(config), outputs };
 }
 
 /** Refs that a hint lists, the newest: each takes about 80 of its 500 characters. */

@@ -1,5 +1,6 @@
 /** One line a run: what the evaluation keeps, and what is counted from it. */
 import { randomOf } from '../random';
+import { wilsonInterval } from '../wilson';
 
 /** The arms, as they are compared. */
 export const armNames = ['shipped', 'no-recovery', 'raw-error', 'nothing'] as const;
@@ -46,14 +47,10 @@ export interface Share {
   readonly to: number;
 }
 
-/** Wilson's score interval for `count` of `of`. */
+/** The share of `count` in `of`. */
 export function shareOf(count: number, of: number): Share {
-  if (of === 0) return { of, count, share: 0, from: 0, to: 1 };
-  const z = 1.959964;
-  const [share, z2] = [count / of, z * z];
-  const middle = (share + z2 / (2 * of)) / (1 + z2 / of);
-  const half = (z / (1 + z2 / of)) * Math.sqrt((share * (1 - share)) / of + z2 / (4 * of * of));
-  return { of, count, share, from: Math.max(0, middle - half), to: Math.min(1, middle + half) };
+  const [from, to] = wilsonInterval(count, of);
+  return { of, count, share: of === 0 ? 0 : count / of, from, to };
 }
 
 /** Mean of the differences of pairs, with its interval of 95 % by 10,000 seeded resamples. */

@@ -33,7 +33,7 @@ export interface JudgedRow {
   readonly expected: string;
   /** Absent where it was right. */
   readonly wrong?: WrongRow;
-  /** Absent where the row checks something else than what a run makes of a fault. */
+  /** Absent where the row checks something other than what a run makes of a fault. */
   readonly fault?: DeclaredFault;
 }
 

@@ -70,7 +70,10 @@ export class HistoryReader {
         from: HistoryReader,
         of: HistoryEvent,
       ) => Unstamped | Promise<Unstamped>;
-      const fact = await Promise.resolve(read(attributes, this, event)).catch((thrown: unknown) => {
+      const reading = new Promise<Unstamped>((resolve) => {
+        resolve(read(attributes, this, event));
+      });
+      const fact = await reading.catch((thrown: unknown) => {
         throw unreadableHistory(this.workflowId, thrown);
       });
       return (

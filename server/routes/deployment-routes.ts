@@ -11,7 +11,7 @@ import { inboxQuery, patternParams, patternsQuery } from '../schema/requests';
 import type { Api, RouteWorld } from './gateway-routes';
 import { problems, storeOf, tenantFor } from './gateway-routes';
 
-/** A wait for a person, by the reason in a list; others end by themselves. */
+/** A wait for a person, by the reason in a list; others end by themselves. With encryption no list has a reason. */
 const personReason = /^(approval$|question$|person: )/;
 /** Runs that are asked at a time. */
 const askedAtOnce = 8;
@@ -50,7 +50,9 @@ export function inboxRoute(api: Api, world: RouteWorld): void {
       const tenant = tenantFor(token, query.tenant);
       const filter = { status: 'waiting', limit, ...defined({ tenant, cursor }) } as const;
       const { runs, next } = await world.client.page(filter);
-      const waiting = runs.filter(({ reason = '' }) => personReason.test(reason));
+      const waiting = runs.filter(
+        ({ reason }) => reason === undefined || personReason.test(reason),
+      );
       const waits: Wait[] = [];
       for (let at = 0; at < waiting.length; at += askedAtOnce) {
         const asked = waiting.slice(at, at + askedAtOnce).map((run) => waitsOf(world, run));

@@ -5,7 +5,7 @@ import { defined } from '../../workflows/core/json';
 import type { AccessToken } from '../http/access-tokens';
 import { largeBody } from '../http/large-bodies';
 import { HttpProblem } from '../http/problem';
-import { outcome, runPage, runView, started, stillRunning } from '../schema/answers';
+import { explanation, outcome, runPage, runView, started, stillRunning } from '../schema/answers';
 import type { RunOptions } from '../schema/requests';
 import {
   forkBody,
@@ -175,6 +175,26 @@ export function resultRoute(api: Api, world: RouteWorld): void {
       } finally {
         leave?.();
       }
+    },
+  );
+}
+
+/** `GET /v1/runs/{runId}/why`. */
+export function whyRoute(api: Api, world: RouteWorld): void {
+  api.get(
+    '/runs/:runId/why',
+    {
+      schema: {
+        tags: ['Runs'],
+        operationId: 'explainRun',
+        summary: 'Why a run is where it is, and what to do now, from history alone',
+        params: runParams,
+        response: { 200: explanation, ...problems },
+      },
+    },
+    async ({ params, token }) => {
+      const { run } = await visibleRun(world, token, params.runId);
+      return run.why();
     },
   );
 }

@@ -47,6 +47,7 @@ export function eventRoute(api: Api, world: RouteWorld): void {
     async (request, reply) => {
       const { params, query, token, headers } = request;
       const { run, summary } = await visibleRun(world, token, params.runId);
+      await run.readable();
       const after = lastEventId(headers['last-event-id']) ?? query.after;
       const text = query.text !== 'false' && store !== undefined ? ({ text: true } as const) : {};
       const left = new AbortController();

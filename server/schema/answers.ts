@@ -49,6 +49,7 @@ const pendingItem = z
       shown: z
         .object({
           fields: z.array(z.object({ name: z.string(), value: z.string() })).readonly(),
+          isPart: z.boolean().optional().describe('Something was left out for length'),
         })
         .describe('The arguments, field by field, as text that is safe to show'),
       input: z.unknown().optional().describe('The arguments, if they are short and hold no secret'),
@@ -101,6 +102,11 @@ export const runView = z
     cost,
     segments: z.number(),
     pending: z.array(pendingItem).readonly().describe('What waits for a person'),
+    decisions: z
+      .array(z.object({ id: z.string(), atMs, what: z.string() }))
+      .readonly()
+      .optional()
+      .describe('The last decisions of people, oldest first'),
   })
   .meta({ id: 'Run' });
 
@@ -120,6 +126,30 @@ export const outcome = z
     }),
   })
   .meta({ id: 'RunOutcome' });
+
+const counted = z.array(z.object({ what: z.string(), times: z.int() })).readonly();
+
+export const explanation = z
+  .object({
+    runId: z.string(),
+    status: statusWord,
+    cause: z.string().describe('In one word, for programs'),
+    paragraph: z.string(),
+    failed: counted,
+    tried: counted,
+    worked: counted,
+    cost: z.string(),
+    next: z
+      .array(
+        z.object({
+          text: z.string(),
+          command: z.string().optional().describe('Of `holdfast`, quoted for a shell'),
+        }),
+      )
+      .readonly()
+      .describe('What to do now'),
+  })
+  .meta({ id: 'Explanation' });
 
 export const stillRunning = z
   .object({ status: z.literal('running') })

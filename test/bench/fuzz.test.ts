@@ -4,12 +4,16 @@ import type { FuzzArea } from '../../bench/fuzz/fuzz-area';
 import { runFuzz } from '../../bench/fuzz/run-fuzz';
 
 /** Cases of each area; a long run is a command of its own. */
-const shortRun: Readonly<Record<string, number>> = { arguments: 400, 'store-files': 150 };
+const shortRun: Readonly<Record<string, number>> = {
+  arguments: 400,
+  'store-files': 150,
+  histories: 60,
+};
 
 test.each(fuzzAreas.map((area) => [area.name, area] as const))(
   '%s neither crashes nor hangs nor takes broken input for whole',
   async (name, area) => {
-    const cases = shortRun[name] ?? 80;
+    const cases = shortRun[name] ?? 40;
     const result = await runFuzz({ areas: [area], seed: 20_261_129, budgetMs: 3_600_000, cases });
     expect(result).toEqual({ cases, found: [] });
   },
@@ -21,6 +25,10 @@ const found = [
   ['histories', 1, 3],
   ['histories', 1, 11],
   ['histories', 1, 91],
+  ['histories', 7, 324],
+  ['stream-chat', 7, 124],
+  ['stream-chat', 7, 172],
+  ['stream-anthropic', 11, 121],
 ] as const;
 
 test.each(found)('%s, seed %i, case %i stays fixed', async (name, seed, from) => {

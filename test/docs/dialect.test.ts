@@ -65,7 +65,7 @@ function textOf(file: string): Text {
   return { file, lines: sourceText(file).split('\n') };
 }
 
-const sources = filesUnder(folders, '.ts').map(textOf);
+const sources = ['.ts', '.tsx'].flatMap((ending) => filesUnder(folders, ending)).map(textOf);
 /** The glossary lists words that are not used. */
 const readable = documents()
   .map(({ file }) => file)

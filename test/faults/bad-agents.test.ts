@@ -64,7 +64,7 @@ const cases: readonly (readonly [what: string, attempt: Attempt, words: readonly
     untypedAgent({ chain: [{ provider: 'anthropic', model: 'x', onRefusedRequest: 'stop' }] }),
     ['chain.0.onRefusedRequest', "'ask-next-provider' or 'end-run'"],
   ],
-  ['no instructions', untypedAgent({ instructions: undefined }), ['instructions', 'a text']],
+  ['no instructions', untypedAgent({ instructions: undefined }), ['instructions', 'a string']],
   ['a tool that nobody made', untypedAgent({ tools: [{ name: 'x' }] }), ['tools.0', 'defineTool']],
   ['a completion that there is not', untypedAgent({ completion: true }), ["'text' or 'tool'"]],
   [

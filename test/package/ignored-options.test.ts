@@ -44,6 +44,12 @@ const activities = (more: object = {}): unknown => {
   const providers = [holdfast.anthropicProvider({ apiKey: 'k' })];
   return createActivities?.({ store: stored.store, providers, agents: [defineAgent?.(agent)] });
 };
+const chat = { api: 'chat', apiKey: 'k' } as const;
+const provider = (given: holdfast.Provider): unknown => {
+  const chain = [{ provider: 'openai', model: 'gpt-5' }];
+  const agent = defineAgent?.({ name: 'a', instructions: 'x', chain, tools: [] });
+  return createActivities?.({ store: stored.store, providers: [given], agents: [agent] });
+};
 const commands = (given: unknown): unknown => workspaceTools?.({ commands: given });
 const schedule = (more: object): unknown =>
   client['schedule']?.('a', { goal: 'x' }, { scheduleId: 's', spec: {}, ...more });
@@ -130,6 +136,25 @@ const workers: readonly Case[] = [
     '"anthropic/claude-sonnet-5" twice',
     'Leave one out',
   ],
+  [
+    'a dialect by its name',
+    () => provider(holdfast.openaiProvider({ ...chat, dialect: 'mistral' as never })),
+    '`dialect`',
+    'chatDialects.mistral',
+  ],
+  [
+    'a header as a string',
+    () => provider(holdfast.openaiProvider({ ...chat, headers: 'x-team: a' as never })),
+    '`headers`',
+    "{ 'x-team'",
+  ],
+  [
+    'a key that is a number',
+    () => provider(holdfast.openaiProvider({ ...chat, apiKey: 5 as never })),
+    '`apiKey`',
+    'not a string',
+  ],
+  ['one variable', () => readEnvironment?.('HOLDFAST_STORE'), 'variables by name', 'process.env'],
   ['an encryption of nothing', () => createEncryption?.(), 'createEncryption', '{ keyId, keys }'],
   ['no tools of the AI SDK', () => fromAiSdk?.(), 'undefined', "the tools' names"],
 ];

@@ -238,7 +238,7 @@ const people: readonly Case[] = [
   ],
   ['a rejection without a reason', () => run['reject']?.('i'), 'The reason', 'must be a string'],
   ['an empty answer', () => run['answer']?.('q', ' '), 'The text is empty'],
-  ['a message of nothing', () => run['addMessage']?.(), 'The text', 'a text, or a list of parts'],
+  ['a message of nothing', () => run['addMessage']?.(), 'The text', 'a string, or a list of parts'],
   ['a message by an object', () => run['addMessage']?.('x', { user: 'me' }), '"user"', 'takes by'],
   ['a stop without a reason', () => run['stop']?.(), 'The reason', 'must be a string'],
   ['a wait in seconds', () => run['result']?.({ timeout: 5 }), '"timeout"', 'timeoutMs, signal'],

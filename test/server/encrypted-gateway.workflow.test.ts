@@ -50,39 +50,55 @@ async function start(args: readonly string[], more: Readonly<Record<string, stri
 
 const apiOf = (baseUrl: string) =>
   createApiClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } });
+type Api = ReturnType<typeof apiOf>;
 const of = (runId: string) => ({ params: { path: { runId } } });
 
-test('a run is started, decided, read, and explained over HTTP, and no part of it is plain text', async () => {
+let url: string;
+beforeAll(async () => {
+  await start(['worker']);
+  ({ url } = await start(['serve', '--port', '0']));
+});
+
+/** Starts a run that asks before it runs a command, and resolves when it waits. */
+async function waitingRun(api: Api) {
   world.emulator.script([
     reply.toolCalls([{ name: 'run_command', input: { command: 'echo hi' } }]),
     reply.text(`Done with ${secret}.`),
   ]);
-  await start(['worker']);
-  const { url } = await start(['serve', '--port', '0']);
-  const api = apiOf(url);
   const workspace = path.join(world.folder, 'workspace');
   const { data: started } = await api.POST('/v1/runs', {
     body: { agent: 'coder', goal: `Say ${secret}.`, workspace },
   });
   const runId = started?.runId ?? '';
-  const pending = await eventually(
+  const [item] = await eventually(
     async () => (await api.GET('/v1/runs/{runId}', of(runId))).data?.pending ?? [],
     (items) => items.length > 0,
   );
-  const [item] = pending;
   if (item?.type !== 'approval') throw new Error('it waits for no approval');
-  const { data: inbox } = await api.GET('/v1/inbox');
-  expect(inbox?.waits).toMatchObject([{ run: { runId }, item: { tool: 'run_command' } }]);
+  return { runId, item };
+}
+
+async function approvedResult(api: Api, { runId, item }: Awaited<ReturnType<typeof waitingRun>>) {
   const { approvalId, digest } = item;
   const decided = await api.POST('/v1/runs/{runId}/approvals/{approvalId}/approve', {
     params: { path: { runId, approvalId } },
     body: { digest },
   });
   expect(decided.response.status).toBe(204);
-  const { data: outcome } = await api.GET('/v1/runs/{runId}/result', {
+  const { data } = await api.GET('/v1/runs/{runId}/result', {
     params: { path: { runId }, query: { waitMs: 60_000 } },
   });
-  expect(outcome).toMatchObject({ status: 'completed', answer: `Done with ${secret}.` });
+  return data;
+}
+
+test('a run is started, decided, read, and explained over HTTP, and no part of it is plain text', async () => {
+  const api = apiOf(url);
+  const waiting = await waitingRun(api);
+  const { runId } = waiting;
+  const { data: inbox } = await api.GET('/v1/inbox');
+  expect(inbox?.waits).toMatchObject([{ run: { runId }, item: { tool: 'run_command' } }]);
+  const answer = `Done with ${secret}.`;
+  expect(await approvedResult(api, waiting)).toMatchObject({ status: 'completed', answer });
   const { data: transcript } = await api.GET('/v1/runs/{runId}/transcript', of(runId));
   expect(JSON.stringify(transcript)).toContain(`Say ${secret}.`);
   const events = [];
@@ -99,34 +115,47 @@ test('a run is started, decided, read, and explained over HTTP, and no part of i
       expect(bytes.includes(form)).toBe(false);
 });
 
-test('a gateway with another key says so: it does not start with that store, and answers no 500', async () => {
-  const wrong = { HOLDFAST_ENCRYPTION_KEYS: `k1:${key()}` };
-  const refused = await world.inProcess(['serve', '--port', '0', '--wait', '0s'], {
-    variables: { ...variables, ...wrong },
+test('a gateway with other keys does not start with that store', async () => {
+  const wrong = { ...variables, HOLDFAST_ENCRYPTION_KEYS: `k1:${key()}` };
+  const { code, err } = await world.inProcess(['serve', '--port', '0', '--wait', '0s'], {
+    variables: wrong,
   });
-  expect(refused.code).not.toBe(0);
-  expect(refused.err).toMatch(/HOLDFAST_ENCRYPTION_KEYS|encrypt/);
-  const other = { HOLDFAST_STORE: path.join(world.folder, 'other.db') };
-  const { url } = await start(['serve', '--port', '0'], { ...wrong, ...other });
-  console.log(refused.code, refused.err);
-  const runs = (await world.holdfast(['list', '--json'], variables)).out;
-  const { runId } = JSON.parse(runs.split('\n')[0] ?? '') as { runId: string };
+  expect([code, err]).toEqual([
+    2,
+    expect.stringContaining('encrypted with another encryption key'),
+  ]);
+});
+
+test.each([
+  ['another key', `k1:${key()}`],
+  ['no key', ''],
+])('a gateway with %s and another store says so, and harms no run', async (_what, keys) => {
+  const waiting = await waitingRun(apiOf(url));
+  const { runId, item } = waiting;
+  const other = await start(['serve', '--port', '0'], {
+    HOLDFAST_ENCRYPTION_KEYS: keys,
+    HOLDFAST_STORE: path.join(world.folder, `other-${keys.length}.db`),
+  });
   const run = `/v1/runs/${encodeURIComponent(runId)}`;
   const asked: readonly (readonly [string, object?])[] = [
-    ...['/v1/runs', '/v1/inbox', run, `${run}/result`, `${run}/events`, `${run}/timeline`].map(
-      (where) => [where] as const,
-    ),
-    [`${run}/transcript`],
+    ...['', '/events', '/timeline', '/transcript'].map((at) => [`${run}${at}`] as const),
+    ['/v1/inbox'],
     ['/v1/runs', { agent: 'coder', goal: 'x' }],
     [`${run}/messages`, { message: 'x' }],
+    [`${run}/stop`, { reason: 'x' }],
+    [`${run}/escalate`, { reason: 'x' }],
     [`${run}/fork`, { iteration: 0 }],
+    [`${run}/approvals/${encodeURIComponent(item.approvalId)}/approve`, { digest: item.digest }],
   ];
-  for (const [where, body] of asked) {
-    const answer = await fetch(`${url}${where}`, {
+  const answers = asked.map(async ([at, body]) => {
+    const answer = await fetch(`${other.url}${at}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    console.log(where, answer.status, (await answer.text()).slice(0, 300));
-  }
+    const { code } = (await answer.json()) as { readonly code?: string };
+    return [at, answer.status, code];
+  });
+  expect(await Promise.all(answers)).toEqual(asked.map(([at]) => [at, 503, 'converter-mismatch']));
+  expect(await approvedResult(apiOf(url), waiting)).toMatchObject({ status: 'completed' });
 });

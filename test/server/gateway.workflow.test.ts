@@ -221,6 +221,7 @@ describe('tenants', () => {
     const strange = [
       globex.GET('/v1/runs/{runId}', at(runId)),
       globex.GET('/v1/runs/{runId}/result', at(runId)),
+      globex.GET('/v1/runs/{runId}/why', at(runId)),
       globex.GET('/v1/runs/{runId}/events', at(runId)),
       globex.GET('/v1/runs/{runId}/timeline', at(runId)),
       globex.GET('/v1/runs/{runId}/transcript', at(runId)),

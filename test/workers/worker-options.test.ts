@@ -1,5 +1,7 @@
 /** Each wrong option of a worker is refused before anything is bundled or polled, with the option, its value and the remedy. */
 import path from 'node:path';
+import { Connection } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
 import { createWorker } from '../../workers/index';
 import { SetupError } from '../../workers/setup-error';
 import { checkWorkerOptions } from '../../workers/worker-options';
@@ -25,6 +27,14 @@ function refusal(wrong: object): string {
   }
   return 'not refused';
 }
+
+test("takes a worker's connection, and none of a client", () => {
+  // Both have most methods in common, so each is made from its own class.
+  const madeOf = (kind: { readonly prototype: object }): object =>
+    Object.create(kind.prototype) as object;
+  expect(refusal({ connection: madeOf(NativeConnection) })).toBe('not refused');
+  expect(refusal({ connection: madeOf(Connection) })).toContain('is one of @temporalio/client');
+});
 
 test.each<readonly [string, object, string]>([
   ['an unknown option', { maxCachedWorkflows: 3 }, 'maxCachedWorkflows: no such option'],

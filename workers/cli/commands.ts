@@ -117,6 +117,7 @@ const running: readonly CommandSpec[] = [
       option('--cors-origin <origin>', 'other site whose pages may call; repeatable').argParser(
         originOf,
       ),
+      option('--no-console', 'serve the API alone, without the pages for people'),
       taskQueue('task queue of the runs that are started'),
       wait,
     ],

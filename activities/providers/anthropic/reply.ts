@@ -73,7 +73,10 @@ export class AnthropicReplyAssembly implements StreamAssembly {
   }
 
   private take(event: unknown): EventMeaning {
-    switch (asText(property(event, 'type'))) {
+    const type = property(event, 'type');
+    if (type !== undefined && typeof type !== 'string')
+      throw new BrokenStream('an event of the stream has a type that is no text');
+    switch (type) {
       case 'message_start':
         return this.start(property(event, 'message'));
       case 'content_block_start':
@@ -163,7 +166,10 @@ export class AnthropicReplyAssembly implements StreamAssembly {
       throw new BrokenStream(`a delta came for block ${index} that never began`);
     const delta = property(event, 'delta');
     const type = asText(property(delta, 'type'));
-    const piece = asText(property(delta, pieces[type] ?? ''));
+    const given = property(delta, pieces[type] ?? '');
+    if (type === '' || (pieces[type] !== undefined && typeof given !== 'string'))
+      throw new BrokenStream(`a delta for block ${index} has no text`);
+    const piece = asText(given);
     block[type === 'signature_delta' ? 'signature' : 'text'] += piece;
     return { isContent: piece !== '', text: type === 'text_delta' ? piece : '' };
   }

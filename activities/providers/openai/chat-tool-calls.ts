@@ -1,11 +1,11 @@
 /** Assembles streamed tool calls of servers that omit ids, indexes or both, without ever joining two calls. */
 import type { RawToolCall } from '../provider';
 import { requireRoom } from '../stream/answer-bounds';
-import { rawToolCall } from '../stream/stream-assembly';
+import { BrokenStream, rawToolCall } from '../stream/stream-assembly';
 import { asNumber, asText, isRecord, parsedJson, property } from '../untrusted-json';
 
 interface OpenCall {
-  readonly index: number | undefined;
+  index: number | undefined;
   id: string;
   name: string;
   argumentsText: string;
@@ -25,6 +25,8 @@ export class ChatToolCalls {
    *
    * A piece belongs to the open call of its index (or id, or the last call if it names neither), unless it must begin another
    * call: it has a name and another id, or a name after arguments that are complete.
+   *
+   * Errors: `BrokenStream` for a piece beside other calls that belongs to none: one of them would run without it.
    */
   accept(piece: unknown): boolean {
     const index = asNumber(property(piece, 'index'));
@@ -33,6 +35,8 @@ export class ChatToolCalls {
     const argumentsText = argumentText(property(property(piece, 'function'), 'arguments'));
     const extra = property(piece, 'extra_content');
     const found = this.callOf(index, id, name);
+    if (found === undefined && name === '' && id === '' && this.calls.length > 0)
+      throw new BrokenStream('a piece came for a tool call that never began');
     const call = found === undefined || beginsAnother(found, id, name) ? this.begin(index) : found;
     if (call.id === '') call.id = id;
     if (call.name === '') call.name = name;
@@ -54,12 +58,23 @@ export class ChatToolCalls {
   }
 
   private callOf(index: number | undefined, id: string, name: string): OpenCall | undefined {
-    if (index !== undefined) return this.calls.findLast((call) => call.index === index);
+    if (index !== undefined) {
+      const same = this.calls.findLast((call) => call.index === index);
+      return same ?? (name === '' && id === '' ? this.unnumbered(index) : undefined);
+    }
     if (id !== '') {
       const sameId = this.calls.find((call) => call.id === id);
       if (sameId !== undefined || name !== '') return sameId;
     }
     return name === '' || id === '' ? this.calls.at(-1) : undefined;
+  }
+
+  /** A piece with a number alone goes on with a call that began without one. */
+  private unnumbered(index: number): OpenCall | undefined {
+    const last = this.calls.at(-1);
+    if (last === undefined || last.index !== undefined) return undefined;
+    last.index = index;
+    return last;
   }
 
   private begin(index: number | undefined): OpenCall {
@@ -103,7 +118,10 @@ function wholeArguments({ argumentsText, lastPiece, isCumulative }: OpenCall): s
   return isCumulative || isRecord(parsedJson(before)) ? lastPiece : argumentsText;
 }
 
-/** Some servers send the arguments as an object. */
+/** Some servers send the arguments as an object. Errors: `BrokenStream` for what is neither: a part of them is lost. */
 function argumentText(value: unknown): string {
+  const isNothing = value === undefined || value === null;
+  if (!isNothing && !isRecord(value) && typeof value !== 'string')
+    throw new BrokenStream('the arguments of a tool call are no text');
   return isRecord(value) ? JSON.stringify(value) : asText(value);
 }

@@ -32,7 +32,7 @@ type Notices = ReadonlyMap<MediaBlock, string>;
  */
 export function sendableMedia(request: MediaRequest, wire: ProviderWire): readonly Message[] {
   const { messages } = request;
-  const media = messages.flatMap(mediaOf);
+  const media = mediaIn(messages);
   if (media.length === 0) return messages;
   const notices = new Map<MediaBlock, string>();
   for (const [block, problem] of problemsOf(request, wire, media))
@@ -47,7 +47,7 @@ export function sendableMedia(request: MediaRequest, wire: ProviderWire): readon
 
 /** What of a request's media does not reach the model, in words, each with why; what compaction removed is not among it. */
 export function mediaLeftOut(request: MediaRequest, wire: ProviderWire): readonly string[] {
-  const media = request.messages.flatMap(mediaOf);
+  const media = mediaIn(request.messages);
   if (media.length === 0) return [];
   const problems = problemsOf(request, wire, media);
   return [...problems].map(([block, problem]) => `${factsOf(block)}: ${problem}`);
@@ -59,6 +59,11 @@ export const mediaOf = perObject((message: Message): readonly MediaBlock[] => {
   if (message.role !== 'user') return [];
   return message.blocks.flatMap((block) => (block.type === 'text' ? [] : [block]));
 });
+
+/** Of a whole conversation, which each part of a model call asks for. */
+export const mediaIn = perObject((messages: readonly Message[]): readonly MediaBlock[] =>
+  messages.flatMap(mediaOf),
+);
 
 /** Bytes of base64 that so many bytes become. */
 export function base64Bytes(bytes: number): number {

@@ -26,6 +26,7 @@ const dayShape = z.object({
   day: z.string(),
   /** Of requests that have ended, or that nobody will report: these at their upper bound. */
   spent: amountShape,
+  /** That were begun: one that never left its worker is among them. */
   requests: z.number(),
   /** Of requests in flight, at most, by their calls. */
   held: z.record(z.string(), heldShape),

@@ -35,7 +35,7 @@ const results: Readonly<Record<string, object>> = {
   },
 };
 
-const context: ToolContext = {
+const context: Omit<ToolContext, 'signal'> = {
   runId: 'fuzz',
   agent: 'fuzz',
   tenant: 'default',
@@ -43,7 +43,6 @@ const context: ToolContext = {
   context: undefined,
   toolCallId: 'call-1',
   idempotencyKey: 'key-1',
-  signal: new AbortController().signal,
   attempt: 1,
   progress: () => undefined,
   readBlob: () => Promise.reject(new ToolError('nothing is stored')),
@@ -63,6 +62,22 @@ function falseOutput(sent: string, output: unknown): Finding | undefined {
   return isWhole && !sent.includes('charged 120 to account 7')
     ? { kind: 'false success', what: `nobody sent ${whole.slice(0, 200)}` }
     : undefined;
+}
+
+/** Connects, and calls the first tool. */
+async function use(url: string): Promise<unknown> {
+  let mcp: McpTools | undefined;
+  try {
+    mcp = await connectMcp({
+      name: 'fuzz',
+      transport: { type: 'http', url },
+      tools: { '*': { timeoutMs: 2_000 } },
+    });
+    const { signal } = new AbortController();
+    return await mcp.tools[0]?.execute({ amount: 120 }, { ...context, signal });
+  } finally {
+    await mcp?.close();
+  }
 }
 
 async function open(): Promise<OpenFuzzArea> {
@@ -93,19 +108,6 @@ async function open(): Promise<OpenFuzzArea> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-  const use = async (): Promise<unknown> => {
-    let mcp: McpTools | undefined;
-    try {
-      mcp = await connectMcp({
-        name: 'fuzz',
-        transport: { type: 'http', url },
-        tools: { '*': { timeoutMs: 2_000 } },
-      });
-      return await mcp.tools[0]?.execute({ amount: 120 }, context);
-    } finally {
-      await mcp?.close();
-    }
-  };
   return {
     draw: (random) => ({
       base: Math.floor(random() * answers.length),
@@ -113,7 +115,7 @@ async function open(): Promise<OpenFuzzArea> {
     }),
     attempt: async (input) => {
       broken = input;
-      const ended = await settled(use());
+      const ended = await settled(use(url));
       if (ended === 'hang') return hanging;
       if ('thrown' in ended) return isDeclared(ended.thrown) ? undefined : crashOf(ended.thrown);
       return answers[input.base] === 'tools/call' ? falseOutput(sent, ended.value) : undefined;

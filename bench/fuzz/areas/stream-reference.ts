@@ -47,28 +47,40 @@ export function saysItIsWhole(wire: WireName, text: string): boolean {
 /** A piece of arguments, and the call that it belongs to. */
 type Piece = readonly [call: string, text: string];
 
-/** The block of an event; one without a number belongs to the newest (compatible servers leave it out). */
-function blockOf({ index }: Fields, begun: number): number {
-  return typeof index === 'number' ? index : begun - 1;
+/** The call or block of a piece; one without a number belongs to the newest (compatible servers leave it out). */
+function placeOf(index: unknown, newest: number): number {
+  return typeof index === 'number' ? index : newest;
 }
 
-function piecesIn(wire: WireName, event: Fields, begun: number): readonly Piece[] {
+function piecesIn(wire: WireName, event: Fields, newest: number): readonly Piece[] {
   const piece = (call: unknown, text: unknown): readonly Piece[] =>
     typeof text === 'string' ? [[JSON.stringify(call), text]] : [];
   switch (wire) {
     case 'anthropic':
-      return piece(blockOf(event, begun), fieldsOf(event['delta'])['partial_json']);
+      return piece(placeOf(event['index'], newest), fieldsOf(event['delta'])['partial_json']);
     case 'responses':
       return event['type'] === 'response.function_call_arguments.delta'
         ? piece(event['output_index'] ?? event['item_id'], event['delta'])
         : [];
     case 'chat':
-      return listOf(event['choices']).flatMap((choice) =>
-        listOf(fieldsOf(fieldsOf(choice)['delta'])['tool_calls']).flatMap((call) =>
-          piece(fieldsOf(call)['index'], fieldsOf(fieldsOf(call)['function'])['arguments']),
-        ),
+      return callsIn(event).flatMap((call) =>
+        piece(placeOf(call['index'], newest), fieldsOf(call['function'])['arguments']),
       );
   }
+}
+
+/** Pieces of calls in an event of Chat Completions. */
+function callsIn(event: Fields): readonly Fields[] {
+  return listOf(event['choices']).flatMap((choice) =>
+    listOf(fieldsOf(fieldsOf(choice)['delta'])['tool_calls']).map(fieldsOf),
+  );
+}
+
+/** Blocks that an event begins, or calls to which it gives a name. */
+function begunIn(event: Fields): number {
+  if (event['type'] === 'content_block_start') return 1;
+  return callsIn(event).filter((call) => typeof fieldsOf(call['function'])['name'] === 'string')
+    .length;
 }
 
 /** Whole arguments, wherever an event has them: as a text or, on Anthropic's wire, as an object. */
@@ -84,10 +96,10 @@ function wholesIn(value: unknown): readonly string[] {
 /** Whether the stream can be read so that it sent these arguments. */
 export function mayHaveSent(wire: WireName, text: string, argumentsText: string): boolean {
   const events = dataOf(text);
-  let begun = 0;
+  let newest = -1;
   const pieces = events.flatMap((event) => {
-    if (event['type'] === 'content_block_start') begun += 1;
-    return piecesIn(wire, event, begun);
+    newest += begunIn(event);
+    return piecesIn(wire, event, newest);
   });
   const byCall = new Map<string, string>();
   for (const [call, piece] of pieces) byCall.set(call, (byCall.get(call) ?? '') + piece);

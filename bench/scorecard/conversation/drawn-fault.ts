@@ -46,7 +46,7 @@ export type ToolFaultName =
   | 'broken for good';
 
 /** How long the fault of a model call stays. */
-export type Persistence = 'once' | 'for all tries';
+type Persistence = 'once' | 'for all tries';
 
 /** What strikes. */
 export type Strike =

@@ -152,7 +152,8 @@ async function takeEffect(
 ): Promise<void> {
   const { callId, key, isKeyed } = effectSchema.parse(body);
   const apply = (): void => {
-    if (!(isKeyed && ledger.some((entry) => entry.key === key))) ledger.push({ callId, key, atMs: Date.now() });
+    if (!(isKeyed && ledger.some((entry) => entry.key === key)))
+      ledger.push({ callId, key, atMs: Date.now() });
   };
   if (schedule.holds(callId, 'request-dropped')) {
     await schedule.hold(callId, response);

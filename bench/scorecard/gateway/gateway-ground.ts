@@ -88,9 +88,16 @@ const agents: readonly AgentDefinition[] = [
 
 const taskQueue = 'gateway';
 
+/** Agents beside the usual ones, and the events after which the server suggests a new segment. */
+interface GroundOptions {
+  readonly agents?: readonly AgentDefinition[];
+  readonly segmentEvents?: number;
+}
+
 /** Runs `work` in a world of its own; everything that it started has ended when this resolves. */
 export async function onGatewayGround<Result>(
   act: (ground: GatewayGround) => Promise<Result>,
+  { agents: more = [], segmentEvents = suggestAfterEvents }: GroundOptions = {},
 ): Promise<Result> {
   installRuntime(createLogger('error'));
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-gateway-'));
@@ -98,7 +105,7 @@ export async function onGatewayGround<Result>(
   const server = await startEmbeddedServer({
     logFile: path.join(folder, 'temporal.log'),
     untilExitOf: process.pid,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': suggestAfterEvents },
+    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': segmentEvents },
   });
   const { address } = server;
   const connection = await connectWorker({ address });
@@ -110,7 +117,7 @@ export async function onGatewayGround<Result>(
     const provider = anthropicProvider({ apiKey: 'key', baseUrl: emulator.baseUrl('anthropic') });
     const worker = await createWorker({
       ...{ connection, taskQueue },
-      activities: createActivities({ store, providers: [provider], agents }),
+      activities: createActivities({ store, providers: [provider], agents: [...agents, ...more] }),
       cacheDirectory: readEnvironment().cacheDirectory,
       maxConcurrentActivities: 100,
     });

@@ -15,7 +15,7 @@ export interface PeerSettings {
 }
 
 /** What it says of a run: that Temporal has it, or how it ended. */
-export type PeerMessage =
+type PeerMessage =
   | { readonly ready: true }
   | { readonly run: string; readonly started: true }
   | { readonly run: string; readonly status: 'completed'; readonly answer: string }

@@ -32,7 +32,7 @@ const peers = {
 type PeerEngine = keyof typeof peers;
 
 /** All of them, in the order of the table. */
-export const peerEngines = Object.keys(peers) as readonly PeerEngine[];
+const peerEngines = Object.keys(peers) as readonly PeerEngine[];
 
 /** What every engine made of the faults. */
 export interface PeersScore {
@@ -67,8 +67,8 @@ function messageOf(thrown: unknown): string {
 
 async function endOf(client: Client, peer: PeerProcess, run: string): Promise<PeerEnd> {
   const late = delay(deadlineMs, { status: 'went on' } as const, { ref: false });
-  const told = await Promise.race([peer.start(run), late]);
-  if ('status' in told) return told;
+  const begun = await Promise.race([peer.start(run), late]);
+  if ('status' in begun) return begun;
   const handle = client.workflow.getHandle(`${taskQueue}-${run}`);
   const ended = handle.result().then(
     (answer): PeerEnd => ({ status: 'completed', answer: String(answer) }),

@@ -64,12 +64,8 @@ export async function startGatewayWorld(
   const another: GatewayWorld['another'] = async (limits = {}) => {
     const tokens = made.map(({ entry }) => entry);
     const options = {
-      client,
-      store: gatewayStore(store, 10_000),
-      tokens,
-      log,
-      version: '1.2.3',
-      limits,
+      ...{ client, store: gatewayStore(store, 10_000), tokens, log, version: '1.2.3', limits },
+      console: true,
     };
     const gateway = await createGateway(options);
     gateways.push(gateway);

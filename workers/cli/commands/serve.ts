@@ -27,6 +27,8 @@ interface ServeOptions extends CommonOptions {
   readonly tokens?: string;
   readonly corsOrigin?: readonly string[];
   readonly taskQueue?: string;
+  /** Serve the console, too. */
+  readonly console: boolean;
   /** Milliseconds. */
   readonly wait: number;
 }
@@ -75,7 +77,7 @@ async function reach(
 /** Serves until SIGINT or SIGTERM, then tells streams to connect elsewhere and finishes what it has begun. */
 export async function serve(context: CommandContext, options: ServeOptions): Promise<void> {
   const { output, variables, directory } = context;
-  const { host, port, corsOrigin: corsOrigins, taskQueue } = options;
+  const { host, port, corsOrigin: corsOrigins, taskQueue, console } = options;
   const environment = readEnvironment(variables, directory);
   const tokens = await tokensFrom(options.tokens, environment, directory);
   const { store, client } = await waitUntilReady(
@@ -91,6 +93,7 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
         client,
         tokens,
         log,
+        console,
         version: packageVersion(),
         store: gatewayStore(store, answerTimeoutMs),
       },
@@ -106,7 +109,7 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
     output.write(
       options.json === true
         ? `${JSON.stringify(ready)}\n`
-        : `gateway at ${url}, ${url}/openapi.json\n`,
+        : `gateway at ${url}, ${url}/openapi.json\n${console ? `console at ${url}/\n` : ''}`,
     );
     await ended;
     await gateway.close();

@@ -1,13 +1,12 @@
 /** One line per entry of a run's timeline, and what a person can do about what waits. */
 import { proposalText } from '../../../workflows/core/recovery/text';
 import { decisionText } from '../../../workflows/core/secrets/visible-text';
-import type { Failure } from '../../../workflows/core/failure';
-import { promptCutText } from '../../../workflows/core/context/size';
 import { defined } from '../../../workflows/core/json';
-import { nanoUsdOf, usdText } from '../../../workflows/core/budget/spend';
 import { shellWord } from '../../../workflows/core/view/shell-word';
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import type { PendingItem } from '../../../workflows/core/view/pending';
+import type { EntryTone } from '../../../workflows/core/view/timeline-text';
+import { timelineText } from '../../../workflows/core/view/timeline-text';
 import type { ExpiryAction } from '../../../workflows/core/tools/ports';
 import type { RecoveryExpiry } from '../../../workflows/core/recovery/action';
 import type { Color, DisplayLine } from './terminal-text';
@@ -21,99 +20,20 @@ const line = (text: string, color?: Color): DisplayLine => ({
   ...defined({ color }),
 });
 
-function failureText(failure: Failure): string {
-  const retried = failure.kind === 'infra' ? (failure.retried ?? []) : [];
-  const earlier = retried.length === 0 ? '' : ` (after retries of ${retried.join(', ')})`;
-  return `${failure.code}${earlier}: ${failure.message}`;
-}
-
-function costText(usd: number | undefined): string {
-  return usd === undefined ? '' : ` (${usdText(nanoUsdOf(usd))})`;
-}
-
-type Line<Type extends TimelineEntry['type']> = (
-  entry: Extract<TimelineEntry, { type: Type }>,
-) => DisplayLine | undefined;
-
-/** The line of each entry; undefined for an entry that another line says already. */
-const lines: { readonly [Type in TimelineEntry['type']]: Line<Type> } = {
-  ErrorEvent: ({ failure }) => line(`error ${failureText(failure)}`, 'red'),
-  NoToolCallEvent: ({ error }) => line(`no tool call: ${error.message}`, 'yellow'),
-  ToolResultErrorEvent: ({ error }) =>
-    line(`${error.toolName ?? 'tool'} failed: ${failureText(error)}`, 'yellow'),
-  RunStartedEvent: ({ agent, goal }) => line(`run of ${agent}: ${goal}`, 'bold'),
-  IterationStartedEvent: ({ iteration, route, isFallback, note }) => {
-    const advice = note === undefined ? '' : ', with advice on the last error';
-    const fallback = isFallback ? ' (fallback)' : '';
-    return line(`iteration ${iteration} on ${route}${fallback}${advice}`, 'cyan');
-  },
-  ModelRepliedEvent: ({ text, usd }) =>
-    text === '' ? undefined : line(`model${costText(usd)}: ${text}`),
-  ToolCallStartedEvent: ({ summary }) => line(`run ${summary}`),
-  ToolCallSucceededEvent: ({ summary, preview }) =>
-    line(`done ${summary}${preview === '' ? '' : `: ${preview}`}`, 'dim'),
-  SubagentStartedEvent: ({ agent, runId, task }) =>
-    line(`subagent ${agent} (run ${runId}): ${task}`, 'cyan'),
-  SubagentEndedEvent: ({ status, runId, usd, message }) =>
-    line(
-      `subagent ${status} (run ${runId})${costText(usd)}: ${message}`,
-      status === 'completed' ? 'dim' : 'yellow',
-    ),
-  HandoffEvent: ({ from, to, reason }) =>
-    line(`${from} hands over to ${to}${reason === '' ? '' : `: ${reason}`}`, 'cyan'),
-  GuardrailEvent: ({ name, stage, verdict, message = '' }) =>
-    line(
-      `${stage} guardrail ${name} ${verdict}${message === '' ? '' : `: ${message}`}`,
-      verdict === 'passed' ? 'dim' : 'yellow',
-    ),
-  HealedEvent: ({ code, how }) => line(`healed ${code}: ${how}`, 'green'),
-  FailoverEvent: ({ from, to, reason }) =>
-    line(`failover from ${from} to ${to}: ${reason}`, 'yellow'),
-  ContextWarningEvent: ({ tokens, windowTokens }) =>
-    line(`the conversation nears its window: ${tokens} of ${windowTokens} tokens`, 'yellow'),
-  PromptCutEvent: ({ route, countedTokens, measuredTokens }) =>
-    line(promptCutText(route, countedTokens, measuredTokens), 'yellow'),
-  MediaLeftOutEvent: ({ route, media }) =>
-    line(`${route} did not get: ${media.join('; ')}`, 'yellow'),
-  CompactionEvent: ({ tier, tokensBefore, tokensAfter, why }) =>
-    line(
-      `compacted (tier ${tier}) from ${tokensBefore} to ${tokensAfter} tokens: ${why}`,
-      'yellow',
-    ),
-  StuckEvent: ({ reason }) => line(`stuck: ${reason}`, 'yellow'),
-  RecoveryEvent: ({ decision, summary, confidence, source, reasoning }) =>
-    line(
-      `recovery ${decision}: ${summary} (confidence ${confidence.toFixed(2)}, ${source}): ${reasoning}`,
-      'yellow',
-    ),
-  RecoveryOutcomeEvent: ({ healed, summary }) =>
-    line(`recovery ${healed ? 'helped' : 'did not help'}: ${summary}`, healed ? 'green' : 'yellow'),
-  WaitStartedEvent: ({ waitingFor }) => line(`waiting for ${waitingFor}`, 'yellow'),
-  WaitEndedEvent: ({ waitedFor }) => line(`no longer waiting for ${waitedFor}`),
-  GuardWarnedEvent: ({ message }) => line(`guard warns: ${message}`, 'yellow'),
-  MessageAddedEvent: ({ text }) => line(`message: ${text}`),
-  EscalatedEvent: ({ reason }) => line(`escalated: ${reason}`, 'yellow'),
-  ReminderEvent: ({ waitingFor }) => line(`still waiting for ${waitingFor}`, 'yellow'),
-  EditRefusedEvent: ({ summary, problems }) =>
-    line(`a decision on ${summary} does not count: ${problems}`, 'yellow'),
-  SignalDroppedEvent: ({ signal, problem }) =>
-    line(`signal ${signal} dropped: ${problem}`, 'yellow'),
-  NotifiedEvent: ({ notifiers, about }) =>
-    line(`notified ${notifiers.join(', ')} about the ${about}`, 'dim'),
-  NotificationFailedEvent: ({ notifiers, about, message }) =>
-    line(
-      `warning: ${notifiers.join(', ')} could not be notified about the ${about}: ${message}`,
-      'yellow',
-    ),
-  SegmentStartedEvent: ({ segment }) => line(`segment ${segment} of the history begins`, 'dim'),
-  RunEndedEvent: ({ status, message }) =>
-    line(`${status}: ${message}`, status === 'completed' ? 'green' : 'red'),
+const colors: Readonly<Record<EntryTone, Color>> = {
+  heading: 'bold',
+  began: 'cyan',
+  failed: 'red',
+  warned: 'yellow',
+  healed: 'green',
+  quiet: 'dim',
 };
 
 /** Undefined for an entry that another line says already. */
 export function timelineLine(entry: TimelineEntry): DisplayLine | undefined {
-  // The table has a function for entries of exactly this type.
-  return (lines[entry.type] as (given: TimelineEntry) => DisplayLine | undefined)(entry);
+  const said = timelineText(entry);
+  if (said === undefined) return undefined;
+  return line(said.text, said.tone === undefined ? undefined : colors[said.tone]);
 }
 
 /** Columns of the time and the space behind it. */

@@ -10,7 +10,12 @@ export interface RedactionRule {
   readonly replacement: string;
   /** It matches only in a text that has this: spares a slow pattern the search. */
   readonly needs?: string;
+  /** It matches only in a text that has a `longWord`. */
+  readonly needsLongWord?: true;
 }
+
+/** Of the characters of `prefixedTokens`, and a little shorter than the shortest of them: few sentences have such a word. */
+export const longWord = /[\w.~/$:=+%,-]{18}/;
 
 const whole = (pattern: RegExp): RedactionRule => ({ pattern, replacement: redactionMark });
 const afterPrefix = (pattern: RegExp): RedactionRule => ({
@@ -68,7 +73,7 @@ const cutPrivateKeys: readonly RedactionRule[] = [
   ),
 ];
 
-/** Tokens that their issuers gave a recognizable prefix. */
+/** Tokens that their issuers gave a recognizable prefix, each of at least 19 characters of a `longWord`. */
 const prefixedTokens: readonly RegExp[] = [
   // Tokens that the kept rules know whole, cut off by a limit or by a vendor's message.
   /\b(?:gh[pousr]_|github_pat_|gl(?:pat|rt|dt|ptt|cbt|soat)-|npm_|pypi-AgE|AIza|xox[abcdeoprs]-|xapp-\d-|SG\.|do[opr]_v1_|dapi|shp(?:at|ca|pa|ss)_|(?:sk|rk)_(?:live|test|prod)_|sk-ant-)(?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.-]{16,400}/g,
@@ -248,7 +253,7 @@ const namedValues: readonly RegExp[] = [
 export const ownSecretRules: readonly RedactionRule[] = [
   ...privateKeys.map(whole),
   ...cutPrivateKeys,
-  ...prefixedTokens.map(whole),
+  ...prefixedTokens.map((pattern) => ({ ...whole(pattern), needsLongWord: true as const })),
   ...[...written, ...placed].map(afterPrefix),
   ...urls.map(inUrl),
   ...[...apart, ...programs, ...namedValues].map(afterPrefix),

@@ -1,7 +1,7 @@
 /** Takes secrets out of text: the first stage of every sink (model, history, log, span). */
 import { redactByKeptRules } from './kept-secret-rules';
 import type { RedactionRule } from './own-secret-rules';
-import { ownSecretRules, redactionMark } from './own-secret-rules';
+import { longWord, ownSecretRules, redactionMark } from './own-secret-rules';
 
 const lineEndsIn = (text: string): number => text.split('\n').length - 1;
 
@@ -52,8 +52,14 @@ function redactTo(text: string, levels: number): string {
   // Strings first: a rule may know a part of a key by its own, and the rest only beside it.
   const isEscaped = levels > 0 && text.includes('\\');
   let clean = redactByKeptRules(isEscaped ? redactStrings(text, levels) : text, redactionMark);
+  // A rule only shortens words: where there is no long one now, none arises.
+  const hasLongWord = longWord.test(clean);
   for (const rule of ownSecretRules)
-    if (rule.needs === undefined || clean.includes(rule.needs)) clean = redactBy(rule, clean);
+    if (
+      (hasLongWord || rule.needsLongWord !== true) &&
+      (rule.needs === undefined || clean.includes(rule.needs))
+    )
+      clean = redactBy(rule, clean);
   return clean;
 }
 
