@@ -21,8 +21,13 @@ const standardErrorFd = 2;
 export function createLogger(level: Environment['logLevel'], output?: DestinationStream): Logger {
   return pino(
     { level, base: { pid: process.pid }, hooks: { streamWrite: cleanLine } },
-    output ?? destination({ fd: standardErrorFd, sync: true }),
+    output ?? standardError(),
   );
+}
+
+/** Standard error as a destination. A line that cannot be written, as on a full disk, must not end the worker. */
+function standardError(): DestinationStream {
+  return destination({ fd: standardErrorFd, sync: true }).on('error', () => undefined);
 }
 
 /** Gives a pino logger the form that the Temporal SDK wants; pino's level decides what is written. */

@@ -84,7 +84,7 @@ export const agents: readonly AgentDefinition[] = [
   },
 ];
 
-/** A tool that computes for too long, at a moment that the chaos chooses. */
-process.on('SIGUSR2', () => {
+/** A tool that computes for too long, at a moment that the chaos chooses. The SDK ends a worker at SIGUSR2. */
+process.on('SIGWINCH', () => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, blockMs);
 });

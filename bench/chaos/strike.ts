@@ -116,7 +116,7 @@ const strikes: Readonly<Record<FaultKind, Strike>> = {
     workers.hold(
       slot,
       forMs,
-      () => process.kill(pid, 'SIGUSR2'),
+      () => process.kill(pid, 'SIGWINCH'),
       () => undefined,
     ),
   ),
