@@ -100,28 +100,29 @@ interface Given {
   readonly json: boolean;
 }
 
+function benchOf(
+  name: string,
+  iterations: number,
+  runs: number,
+  minutes: number,
+): Promise<object> | undefined {
+  if (name === 'history') return historyBench(iterations);
+  if (name === 'console') return consoleBench(iterations, runs);
+  if (name === 'fleet') return fleetBench(runs, minutes);
+  return contextBenches[name]?.(iterations);
+}
+
 async function measured(name: string, values: Given): Promise<number> {
   const usual = usualIterations[name] ?? 1_000;
   const iterations = wholeNumber(values.iterations ?? String(usual), 100);
   const runs = wholeNumber(values.runs, 2);
   const minutes = wholeNumber(values['outage-minutes'], 1);
-  if (name === 'history' && iterations !== undefined) {
-    print(await historyBench(iterations), values.json);
-    return 0;
-  }
-  if (name === 'console' && iterations !== undefined && runs !== undefined) {
-    print(await consoleBench(iterations, runs), values.json);
-    return 0;
-  }
-  if (name === 'fleet' && runs !== undefined && minutes !== undefined) {
-    print(await fleetBench(runs, minutes), values.json);
-    return 0;
-  }
-  const context = contextBenches[name];
-  if (context !== undefined && iterations !== undefined) {
-    const result = await context(iterations);
-    print(result, values.json);
-    return result.isRight ? 0 : 1;
+  if (iterations !== undefined && runs !== undefined && minutes !== undefined) {
+    const result = await benchOf(name, iterations, runs, minutes);
+    if (result !== undefined) {
+      print(result, values.json);
+      return 'isRight' in result && !result.isRight ? 1 : 0;
+    }
   }
   process.stderr.write(
     `${usage}\niterations: a whole number of at least 100; runs: of at least 2; outage-minutes: of at least 1\n`,

@@ -126,7 +126,7 @@ async function liveLags(
   await page.evaluate(watchLag);
   begin();
   await page.getByText('completed: The end.').waitFor();
-  return (await page.evaluate('globalThis.lags')) as readonly number[];
+  return page.evaluate<readonly number[]>('globalThis.lags');
 }
 
 /** Runs it. */

@@ -40,7 +40,7 @@ async function again<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /** Waits for the ends of these runs; resolves with those that have ended. */
-export async function awaitEnds(
+async function awaitEnds(
   { client, emulator, bank }: World,
   runIds: readonly string[],
   say: (line: string) => void,

@@ -68,7 +68,7 @@ function readOptions(args: readonly string[]): ChaosOptions & { readonly json: b
 }
 
 /** The command that plays the same again. */
-export function repeatCommand({ seed, minutes, runs, only }: ChaosOptions): string {
+function repeatCommand({ seed, minutes, runs, only }: ChaosOptions): string {
   const kinds = only.length === faultKinds.length ? '' : ` --only ${only.join(',')}`;
   return `npm run chaos -- --minutes ${minutes} --seed ${seed} --runs ${runs}${kinds}`;
 }

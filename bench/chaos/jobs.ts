@@ -4,10 +4,10 @@ import type { PlannedTool } from '../scorecard/effects/kill-plan';
 import { toolName } from '../scorecard/effects/bank-tools';
 
 /** Which part of Holdfast a run uses; it is the name of its agent, too. */
-export const jobKinds = ['payer', 'clerk', 'asker', 'lead', 'desk', 'reader', 'quoter'] as const;
+const jobKinds = ['payer', 'clerk', 'asker', 'lead', 'desk', 'reader', 'quoter'] as const;
 
 /** One kind of job. */
-export type JobKind = (typeof jobKinds)[number];
+type JobKind = (typeof jobKinds)[number];
 
 /** One call that the model is to make. */
 export interface JobCall {

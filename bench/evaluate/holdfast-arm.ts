@@ -18,7 +18,7 @@ import { maxIterations, maxOutputTokens, maxRunMs } from './arm';
 import type { JobFamily, World } from './job';
 
 /** The arms that are Holdfast. */
-export const holdfastArms = ['shipped', 'no-recovery'] as const;
+const holdfastArms = ['shipped', 'no-recovery'] as const;
 
 type HoldfastArm = (typeof holdfastArms)[number];
 

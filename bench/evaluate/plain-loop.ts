@@ -113,7 +113,7 @@ class PlainLoop {
     private readonly provider: Provider,
     private readonly task: Task,
     /** What the model reads in place of an error's text. */
-    private readonly told: (error: string) => string,
+    private readonly shown: (error: string) => string,
   ) {
     this.messages = [said('user', task.drawn.goal)];
     this.tools = task.family.tools(() => task.world);
@@ -168,7 +168,7 @@ class PlainLoop {
       type: 'tool-result',
       toolCallId: id(at),
       name: calls[at]?.name ?? '',
-      content: code === undefined ? content : this.told(content),
+      content: code === undefined ? content : this.shown(content),
       isError: code !== undefined,
     }));
     const before = text === '' ? [] : [{ type: 'text' as const, text }];
@@ -190,7 +190,7 @@ class PlainLoop {
       if (read.type === 'calls') await this.runCalls(read.calls, read.text);
       else {
         this.turns.push([read.code]);
-        this.messages.push(said('assistant', read.text), said('user', this.told(read.message)));
+        this.messages.push(said('assistant', read.text), said('user', this.shown(read.message)));
       }
     }
     return this.end('out of iterations');
@@ -203,6 +203,6 @@ export function plainArm(model: ModelUnderTest, tells: 'raw-error' | 'nothing'):
     ...{ name: sentName, api: 'chat', needsKey: false, baseUrl: model.baseUrl },
     ...(model.apiKey === undefined ? {} : { apiKey: model.apiKey }),
   });
-  const told = (error: string): string => (tells === 'raw-error' ? `Error: ${error}` : 'Failed.');
-  return (task) => new PlainLoop(model, provider, task, told).run();
+  const shown = (error: string): string => (tells === 'raw-error' ? `Error: ${error}` : 'Failed.');
+  return (task) => new PlainLoop(model, provider, task, shown).run();
 }

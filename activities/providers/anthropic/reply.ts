@@ -77,6 +77,8 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     if (type !== undefined && typeof type !== 'string')
       throw new BrokenStream('an event of the stream has a type that is no text');
     switch (type) {
+      case undefined:
+        return noContent;
       case 'message_start':
         return this.start(property(event, 'message'));
       case 'content_block_start':

@@ -55,11 +55,11 @@ const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /** What axe finds wrong with the page as it is, each with the element. */
 export async function accessProblems(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe);
-  const { violations } = (await page.evaluate('globalThis.axe.run(document)')) as AxeResults;
+  const { violations } = await page.evaluate<AxeResults>('globalThis.axe.run(document)');
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
 /** CSS pixels by which the page is wider than its window. */
 export async function overflow(page: Page): Promise<number> {
-  return (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number;
+  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
 }
