@@ -2,6 +2,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { installRuntime } from '../../workers/logging';
+import { reasonOf } from '../../workers/setup-error';
 import { randomOf } from '../random';
 import type { Arm, ArmRun, ModelUnderTest, Task } from './arm';
 import { startHoldfast } from './holdfast-arm';
@@ -101,8 +102,16 @@ function jobsOf(which: string): Plan['jobs'] {
   return all.filter(([, { id }]) => wanted.includes(id));
 }
 
+function valuesOf(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (thrown) {
+    throw new UsageError(reasonOf(thrown));
+  }
+}
+
 function planOf(args: readonly string[]): Plan {
-  const { values } = parseArgs({ args: [...args], options });
+  const values = valuesOf(args);
   const { 'base-url': baseUrl, model: name } = values;
   if (!values.report && (baseUrl === undefined || name === undefined))
     throw new UsageError('--base-url and --model are needed.');
@@ -249,8 +258,7 @@ export async function runEvaluation(
     else for (const line of reportLines(summary)) result(line);
     return 0;
   } catch (thrown) {
-    const isUsage = thrown instanceof UsageError || thrown instanceof TypeError;
-    if (!isUsage) throw thrown;
+    if (!(thrown instanceof UsageError)) throw thrown;
     people(`${thrown.message}\n\n${usage}`);
     return 2;
   }

@@ -59,16 +59,22 @@ function nameOf({ name }: JobFamily, arm: HoldfastArm, seed: number): string {
   return `${name}-${arm}-${seed}`;
 }
 
+function mistakeIn(entry: TimelineEntry): string | undefined {
+  if (entry.type === 'NoToolCallEvent' || entry.type === 'ToolResultErrorEvent')
+    return entry.error.code;
+  return entry.type === 'ErrorEvent' && entry.failure.kind === 'agent'
+    ? entry.failure.code
+    : undefined;
+}
+
 /** The codes of the model's mistakes, call by call. */
 function mistakesOf(entries: readonly TimelineEntry[]): readonly (readonly string[])[] {
   const turns: string[][] = [];
   for (const entry of entries) {
     if (entry.type === 'IterationStartedEvent') turns.push([]);
+    const code = mistakeIn(entry);
     const turn = turns.at(-1);
-    if (entry.type === 'NoToolCallEvent' || entry.type === 'ToolResultErrorEvent')
-      turn?.push(entry.error.code);
-    if (entry.type === 'ErrorEvent' && entry.failure.kind === 'agent')
-      turn?.push(entry.failure.code);
+    if (code !== undefined && turn?.includes(code) === false) turn.push(code);
   }
   return turns;
 }

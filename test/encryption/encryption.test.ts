@@ -42,7 +42,7 @@ describe('wrong uses', () => {
     ['a key without its key', { keyId: 'three', keys }, 'keyId: is "three", which is not among'],
     ['no keys', { keyId: 'one', keys: {} }, '(none): add it to keys'],
     ['a short key', { keyId: 'one', keys: { one: 'abc' } }, 'is not a key: give 32 bytes'],
-    ['short bytes', { keyId: 'one', keys: { one: Buffer.alloc(31) } }, 'is no key'],
+    ['short bytes', { keyId: 'one', keys: { one: Buffer.alloc(31) } }, 'is not a key'],
     ['an id with a space', { keyId: 'o ne', keys: { 'o ne': one } }, 'without spaces and commas'],
     ['keys that are a text', { keyId: 'one', keys: one }, 'give an object of keys by id'],
     ['an unknown option', { keyId: 'one', keys, algorithm: 'x' }, 'algorithm'],

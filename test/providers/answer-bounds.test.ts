@@ -66,7 +66,7 @@ const bombs: readonly (readonly [name: string, found: string, answer: Answer])[]
     streaming('a'.repeat(200), 'data: '),
   ],
   ['lines without an event', 'bytes of one event or line', streaming('data: {}\n'.repeat(7_000))],
-  ['events without content', 'events', streaming(event({}).repeat(6_000))],
+  ['events without content', 'events', streaming(`event: note\n${event({})}`.repeat(6_000))],
   ['comments without end', 'events', streaming(': ping\n\n'.repeat(8_000))],
   [
     '10 GB of zeros behind gzip',

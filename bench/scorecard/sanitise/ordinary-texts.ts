@@ -49,6 +49,8 @@ export const ordinaryTexts: readonly string[] = [
   'The secret of good tests is that they fail.',
   'Basic usage is described in the bearer of this document.',
   'authorization: required\nauthentication: optional',
+  'headers: { authorization: this.accessToken }',
+  'fetch(`${origin}/form?session=${sessionId}&page=${page}`)',
   'key = value\nanother_key = another value',
   '-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ\n-----END CERTIFICATE-----',
   'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQ ann@laptop',

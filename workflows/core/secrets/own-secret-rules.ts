@@ -134,7 +134,7 @@ const written: readonly RegExp[] = [
 /** Secrets recognized by the header or the command in front of them. */
 const placed: readonly RegExp[] = [
   /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|digest|token|negotiate|ntlm|apikey|api-key|key|hmac|aws4-hmac-sha256)\s{1,4})(?![<{$])(?:[^\r\n"'\\]|\\[^rn\s]){4,4000}/gi,
-  /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"'\\,;[\]{}()]{16,4000}/gi,
+  /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?)(?!this\.)[^\s"'\\,;[\]{}()]{16,4000}/gi,
   /(\b(?:bearer|basic)\s{1,4})(?=[A-Za-z_.~+/-]{0,200}\d)[A-Za-z0-9_.~+/-]{12,4000}={0,2}/gi,
   /(\b(?:set-)?cookie2?["']?\s{0,4}[:=]\s{0,4}\[?["']?)[\w!#$%&*+.^|~-]{1,200}=[^\r\n"']{1,8000}/gi,
   /(\bcurl\b[^\r\n]{0,400}?\s(?:-u|--user)[ =]?["']?[^\s:"']{1,100}:)[^\s"']{1,200}/g,
@@ -159,7 +159,7 @@ const mixed = '(?=[^\\s"\'`<|,;]{0,200}\\d)(?=[^\\s"\'`<|,;]{0,200}[A-Za-z])';
 /** Names and values that a program or a format keeps apart. */
 const apart: readonly RegExp[] = [
   // ?token=…
-  /([?&#;](?:[a-z0-9_.-]{0,40}[_.-])?(?:key|apikey|api-key|token|accesstoken|auth|sig|signature|credential|secret|password|passwd|pwd|jwt|sid|session|sessionid|code|assertion)=)(?!=|value\b|\w,\w)[^&\s"'#<>`;[\]]{4,8000}/gi,
+  /([?&#;](?:[a-z0-9_.-]{0,40}[_.-])?(?:key|apikey|api-key|token|accesstoken|auth|sig|signature|credential|secret|password|passwd|pwd|jwt|sid|session|sessionid|code|assertion)=)(?!=|value\b|\w,\w|\$\{[\w.]{1,60}\}(?![^&\s"'#<>`;[\]]))[^&\s"'#<>`;[\]]{4,8000}/gi,
   // Docker and Kubernetes: {"name": "DB_PASSWORD", "value": "…"}, the same in YAML.
   insensitive(
     `((?:\\bname|\\bkey)\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?${named}\\\\{0,3}["']?\\s{0,4},?\\s{0,20}\\\\{0,3}["']?val(?:ue)?\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?)[^\\s"',}\\\\]{4,400}`,
