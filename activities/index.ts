@@ -102,7 +102,6 @@ export type { Head, Message } from '../workflows/core/message';
 export type { ActivitiesConfig } from './definitions/activities-config';
 export type { AgentDefinition, Handoff, RouteDefinition } from './definitions/agent';
 export { defineAgent, type FittingHandoff } from './definitions/define-agent';
-export type { TenantCaps, TenantCapTable } from './definitions/tenant-caps';
 export { type Notification, type Notifier, NotifierError } from './definitions/notifier';
 export { createEncryption } from './encryption/encryption';
 export type { Encryption } from './encryption/encryption-shape';

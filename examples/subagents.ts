@@ -1,6 +1,6 @@
 /** Example: an agent that delegates parts of its work to others, side by side, under one budget. */
 import { z } from 'zod';
-import type { AgentDefinition, PriceTable, TenantCapTable } from '../activities/index';
+import type { AgentDefinition, PriceTable } from '../activities/index';
 import { createActivities, defineSubagent, defineTool } from '../activities/index';
 import type { RunResult } from '../client/index';
 import { reply } from '../testing/index';
@@ -56,7 +56,7 @@ const prices: PriceTable = {
 };
 
 /** What all runs of a tenant may use together: dollars and tokens a UTC day, and runs in progress. */
-const tenantCaps: TenantCapTable = {
+const tenantCaps = {
   '*': { usd: 50, runs: 20 },
   acme: { usd: 500, tokens: 100_000_000 },
 };

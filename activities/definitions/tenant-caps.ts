@@ -1,6 +1,6 @@
 /** Caps on what all runs of a tenant may use together. */
 import { z } from 'zod';
-import type { Allowance, Budget } from '../../workflows/core/budget/spend';
+import type { Allowance } from '../../workflows/core/budget/spend';
 import { nanoUsdOf } from '../../workflows/core/budget/spend';
 import { defined } from '../../workflows/core/json';
 import { defaultTenant, tenantPattern } from '../../workflows/core/limits';
@@ -8,7 +8,7 @@ import { checkOptions } from '../lifecycle/check-options';
 import { budgetShape } from './checks/check-budget';
 
 /** What the runs of one tenant may use together; an absent field has no cap. */
-export interface TenantCaps extends Budget {
+interface TenantCaps {
   /** US dollars on one UTC day. */
   readonly usd?: number;
   /** Tokens of every class on one UTC day. */

@@ -1,5 +1,6 @@
 /** Wrong use of `events`, refused before anything is read: by the compiler where it can see it, else by name, value and remedy. */
 import { Client, Connection } from '@temporalio/client';
+import { closedConnection } from '../../client/closed-connection';
 import { AgentClient } from '../../client/agent-client';
 import type { RunEntry } from '../../client/history/fold';
 import type { EventOptions } from '../../client/history/run-events';
@@ -8,7 +9,9 @@ import type { TextDelta } from '../../workflows/core/model-call/live-text';
 import { refusal } from './scripted-run';
 
 /** Nothing listens there, so that whatever is sent fails otherwise. */
-const nowhere = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
+const nowhere = new Client({
+  connection: Connection.lazy({ address: '127.0.0.1:1', plugins: [closedConnection] }),
+});
 afterAll(() => nowhere.connection.close());
 
 test.each<[string, unknown, RegExp]>([

@@ -3,6 +3,7 @@
  * is refused where it is given, with the thing, the value and the remedy.
  */
 import { Client, Connection } from '@temporalio/client';
+import { closedConnection } from '../../client/closed-connection';
 import { z } from 'zod';
 import * as holdfast from '../../index';
 import * as telemetry from '../../telemetry/index';
@@ -21,7 +22,7 @@ const reply = testing.reply as unknown as Loose;
 const fault = testing.fault as unknown as Loose;
 
 /** Nothing listens there: what is sent fails in another way. */
-const connection = Connection.lazy({ address: '127.0.0.1:1' });
+const connection = Connection.lazy({ address: '127.0.0.1:1', plugins: [closedConnection] });
 const temporal = new Client({ connection });
 const client = new holdfast.AgentClient(temporal) as unknown as Loose;
 const run = new holdfast.AgentClient(temporal).run('run-1') as unknown as Loose;

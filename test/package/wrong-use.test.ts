@@ -4,6 +4,7 @@
  * test/client/typed-agents.test.ts.
  */
 import { Client, Connection, WorkflowClient } from '@temporalio/client';
+import { closedConnection } from '../../client/closed-connection';
 import { z } from 'zod';
 import * as holdfast from '../../index';
 import { SetupError } from '../../workers/setup-error';
@@ -35,7 +36,7 @@ const { HoldfastPlugin } = worker as unknown as Readonly<
 >;
 
 /** Nothing listens there: what is sent fails in another way. */
-const connection = Connection.lazy({ address: '127.0.0.1:1' });
+const connection = Connection.lazy({ address: '127.0.0.1:1', plugins: [closedConnection] });
 const temporal = new Client({ connection });
 const client = new holdfast.AgentClient(temporal) as unknown as Loose;
 const run = new holdfast.AgentClient(temporal).run('run-1') as unknown as Loose;

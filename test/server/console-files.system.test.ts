@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:http';
 import { Client, Connection } from '@temporalio/client';
+import { closedConnection } from '../../client/closed-connection';
 import { pino } from 'pino';
 import { AgentClient } from '../../client/index';
 import type { Gateway } from '../../server/gateway';
@@ -10,7 +11,9 @@ import { makeToken } from '../../server/http/access-tokens';
 
 function gatewayWith(console: boolean): Promise<Gateway> {
   return createGateway({
-    client: new AgentClient(new Client({ connection: Connection.lazy() })),
+    client: new AgentClient(
+      new Client({ connection: Connection.lazy({ plugins: [closedConnection] }) }),
+    ),
     tokens: [makeToken({ name: 'nobody', role: 'view' }).entry],
     log: pino({ enabled: false }),
     version: '0.0.0',

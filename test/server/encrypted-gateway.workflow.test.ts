@@ -32,7 +32,9 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
-  const running = children.filter(({ exitCode }) => exitCode === null);
+  const running = children.filter(
+    ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
+  );
   const ended = running.map((child) => once(child, 'exit'));
   for (const child of running) child.kill('SIGTERM');
   await Promise.all(ended);
@@ -44,7 +46,10 @@ async function start(args: readonly string[], more: Readonly<Record<string, stri
   const child = world.spawn([...args, '--json'], { variables: { ...variables, ...more } });
   children.push(child);
   const lines = createInterface({ input: child.stdout as Readable });
-  const [line] = (await once(lines, 'line')) as [string];
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`${args[0] ?? ''} ended before it served`);
+  });
+  const [line] = (await Promise.race([once(lines, 'line'), ended])) as [string];
   return JSON.parse(line) as { readonly url: string };
 }
 
@@ -55,6 +60,8 @@ const of = (runId: string) => ({ params: { path: { runId } } });
 
 let url: string;
 beforeAll(async () => {
+  const setup = await world.holdfast(['setup']);
+  expect([setup.code, setup.err]).toEqual([0, '']);
   await start(['worker']);
   ({ url } = await start(['serve', '--port', '0']));
 });
@@ -66,10 +73,11 @@ async function waitingRun(api: Api) {
     reply.text(`Done with ${secret}.`),
   ]);
   const workspace = path.join(world.folder, 'workspace');
-  const { data: started } = await api.POST('/v1/runs', {
+  const { data: started, error } = await api.POST('/v1/runs', {
     body: { agent: 'coder', goal: `Say ${secret}.`, workspace },
   });
-  const runId = started?.runId ?? '';
+  if (started === undefined) throw new Error(JSON.stringify(error));
+  const { runId } = started;
   const [item] = await eventually(
     async () => (await api.GET('/v1/runs/{runId}', of(runId))).data?.pending ?? [],
     (items) => items.length > 0,

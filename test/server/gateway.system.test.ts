@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { execFileSync } from 'node:child_process';
 import { Client, Connection } from '@temporalio/client';
+import { closedConnection } from '../../client/closed-connection';
 import { pino } from 'pino';
 import { AgentClient } from '../../client/index';
 import type { Gateway } from '../../server/gateway';
@@ -17,7 +18,7 @@ const logged: string[] = [];
 let connection: Connection;
 
 beforeAll(() => {
-  connection = Connection.lazy({ address: '127.0.0.1:1' });
+  connection = Connection.lazy({ address: '127.0.0.1:1', plugins: [closedConnection] });
 });
 afterEach(async () => {
   await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));

@@ -118,7 +118,7 @@ function sharedStateFile(runPid: number): string {
 async function sharedServer(): Promise<Pick<EmbeddedServer, 'address' | 'uiUrl'>> {
   const address = process.env[serverVariable];
   if (address !== undefined) {
-    const connection = await Connection.connect({ address });
+    const connection = await Connection.connect({ address, plugins: [closedConnection] });
     await registerSearchAttributes(connection, 'default');
     await connection.close();
     return { address, uiUrl: `http://${address}` };
