@@ -6,6 +6,7 @@ import { compactionBench, longRunBench } from './context-bench';
 import { fleetBench } from './fleet-bench';
 import { growthBench } from './growth-bench';
 import { historyBench } from './history-bench';
+import { runProgram } from './program';
 import { restartBench } from './restart-bench';
 import { speedUsage } from './speed/arguments';
 import { telemetryBench } from './telemetry-bench';
@@ -131,23 +132,10 @@ async function measured(name: string, values: Given): Promise<number> {
 }
 
 /** Speed is what is measured unless an argument names another benchmark. */
-function main(args: readonly string[]): Promise<number> {
+runProgram((args, output) => {
   const isNamed = ['history', 'fleet', 'console', ...Object.keys(contextBenches)].some((name) =>
     args.includes(name),
   );
   if (isNamed || args[0]?.startsWith('-') === false) return namedBench();
-  return speedBench(args, {
-    result: (text) => process.stdout.write(`${text}\n`),
-    people: (text) => process.stderr.write(`${text}\n`),
-  });
-}
-
-main(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
-  },
-);
+  return speedBench(args, output);
+});

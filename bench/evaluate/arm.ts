@@ -1,5 +1,8 @@
 /** What the arms of the evaluation have in common: the same model, jobs, tools, words and limits; they differ in what a mistake leads to. */
 import type { AgentDefinition } from '../../activities/definitions/agent';
+import { openaiProvider } from '../../activities/providers/openai/openai-provider';
+import type { Provider } from '../../activities/providers/provider';
+import { defined } from '../../workflows/core/json';
 import type { DrawnJob, JobFamily, World } from './job';
 
 /** Model calls that a run may make, in every arm. */
@@ -22,6 +25,14 @@ export interface ModelUnderTest {
   readonly windowTokens: number;
   /** 0 to 2. */
   readonly temperature: number;
+}
+
+/** The provider of that model, for every arm. */
+export function providerOf({ baseUrl, apiKey }: ModelUnderTest): Provider {
+  return openaiProvider({
+    ...{ name: 'evaluate', api: 'chat', needsKey: false, baseUrl },
+    ...defined({ apiKey }),
+  });
 }
 
 /** What a run is about. */

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createActivities } from '../../activities/index';
 import type { AgentDefinition } from '../../activities/definitions/agent';
-import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import { openStore } from '../../activities/stores/open-store';
 import { connect } from '../../client/connect';
 import { readEnvironment } from '../../workers/env';
@@ -14,7 +13,7 @@ import { connectWorker } from '../../workers/worker-connection';
 import type { RunHandle } from '../../client/run-handle';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { Arm, ArmRun, ModelUnderTest, Task } from './arm';
-import { maxIterations, maxOutputTokens, maxRunMs } from './arm';
+import { maxIterations, maxOutputTokens, maxRunMs, providerOf } from './arm';
 import type { JobFamily, World } from './job';
 
 /** The arms that are Holdfast. */
@@ -113,10 +112,7 @@ export async function startHoldfast(
   });
   const { address } = server;
   const taskQueue = 'evaluate';
-  const provider = openaiProvider({
-    ...{ name: 'evaluate', api: 'chat', needsKey: false, baseUrl: model.baseUrl },
-    ...(model.apiKey === undefined ? {} : { apiKey: model.apiKey }),
-  });
+  const provider = providerOf(model);
   const agents = seeds.flatMap((seed) =>
     families.flatMap((family) =>
       holdfastArms.map((arm) => agentOf(family, arm, seed, model, worldOf)),

@@ -1,6 +1,5 @@
 /** The same loop and tools without Holdfast: what went wrong is told as its raw text, or not at all. */
 import type { AnyTool, Tool } from '../../activities/tools/tool';
-import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import type { ModelReply, ModelRequest, Provider } from '../../activities/providers/provider';
 import {
   parseTextProtocolReply,
@@ -10,7 +9,7 @@ import { ToolError } from '../../activities/tools/tool-error';
 import type { JsonObject } from '../../workflows/core/json';
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
 import type { Arm, ArmRun, ModelUnderTest, Task } from './arm';
-import { maxIterations, maxOutputTokens, maxRunMs } from './arm';
+import { maxIterations, maxOutputTokens, maxRunMs, providerOf } from './arm';
 
 const sentName = 'evaluate';
 
@@ -199,10 +198,7 @@ class PlainLoop {
 
 /** The arms without Holdfast: the raw text of each error stays in the conversation, or the model learns only that it failed. */
 export function plainArm(model: ModelUnderTest, tells: 'raw-error' | 'nothing'): Arm {
-  const provider = openaiProvider({
-    ...{ name: sentName, api: 'chat', needsKey: false, baseUrl: model.baseUrl },
-    ...(model.apiKey === undefined ? {} : { apiKey: model.apiKey }),
-  });
+  const provider = providerOf(model);
   const shown = (error: string): string => (tells === 'raw-error' ? `Error: ${error}` : 'Failed.');
   return (task) => new PlainLoop(model, provider, task, shown).run();
 }

@@ -77,8 +77,6 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     if (type !== undefined && typeof type !== 'string')
       throw new BrokenStream('an event of the stream has a type that is no text');
     switch (type) {
-      case undefined:
-        return noContent;
       case 'message_start':
         return this.start(property(event, 'message'));
       case 'content_block_start':
@@ -93,6 +91,7 @@ export class AnthropicReplyAssembly implements StreamAssembly {
         return this.close();
       case 'error':
         throw new ReportedInStream(property(event, 'error') ?? event);
+      case undefined:
       default:
         return noContent;
     }

@@ -1,12 +1,12 @@
 /** Answers of an MCP server, broken in their bytes: a call ends with a result that was sent, or with an error. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { InfraException } from '../../../activities/lifecycle/infra-exception';
 import { UserError } from '../../../activities/lifecycle/user-error';
 import type { McpTools } from '../../../activities/tools/mcp/connect-mcp';
 import { connectMcp } from '../../../activities/tools/mcp/connect-mcp';
 import type { ToolContext } from '../../../activities/tools/tool';
 import { ToolError } from '../../../activities/tools/tool-error';
+import { listenOnLoopback } from '../../loopback';
 import type { Finding, FuzzArea, FuzzInput, OpenFuzzArea } from '../fuzz-area';
 import { crashOf, hanging, settled } from '../fuzz-area';
 import { byteMutations, changeJson, drawMutations, mutated } from '../mutations';
@@ -106,8 +106,7 @@ async function open(): Promise<OpenFuzzArea> {
       response.writeHead(200, { 'content-type': 'application/json' }).end(bytes);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const { url, stop } = await listenOnLoopback(server);
   return {
     draw: (random) => ({
       base: Math.floor(random() * answers.length),
@@ -115,18 +114,12 @@ async function open(): Promise<OpenFuzzArea> {
     }),
     attempt: async (input) => {
       broken = input;
-      const ended = await settled(use(url));
+      const ended = await settled(use(`${url}/mcp`));
       if (ended === 'hang') return hanging;
       if ('thrown' in ended) return isDeclared(ended.thrown) ? undefined : crashOf(ended.thrown);
       return answers[input.base] === 'tools/call' ? falseOutput(sent, ended.value) : undefined;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
+    close: stop,
   };
 }
 

@@ -1,9 +1,9 @@
 /** The world outside: a bank over HTTP with a ledger of what was really applied, which also holds calls at planned moments. */
-import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { listenOnLoopback } from '../../loopback';
 import type { KillPoint, PlannedCall } from './kill-plan';
 
 /** One effect that happened. */
@@ -215,12 +215,9 @@ export async function startBank(): Promise<Bank> {
     });
   });
   server.keepAliveTimeout = 60_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const { url, stop } = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     ledger,
     held: () => schedule.held(),
     isQuiet: () => schedule.isQuiet(),
@@ -233,10 +230,6 @@ export async function startBank(): Promise<Bank> {
     killed: () => schedule.killed(),
     release: (callIds) => schedule.release(callIds),
     hitsOf: (callId) => schedule.hitsOf(callId),
-    stop: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    stop,
   };
 }

@@ -3,14 +3,8 @@
  * Responses API holds the whole reply. What breaks the stream breaks the whole answer in the same way.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
-/** A relay that listens. */
-export interface Relay {
-  /** `http://127.0.0.1:PORT`, in the place of the emulator's own. */
-  readonly url: string;
-  stop(): Promise<void>;
-}
+import type { LoopbackServer } from '../../loopback';
+import { listenOnLoopback } from '../../loopback';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -97,20 +91,10 @@ async function relay(
   else response.writeHead(answered.status, { 'content-type': type }).end(text);
 }
 
-/** Starts a relay in front of an emulator. */
-export async function startRelay(emulatorUrl: string): Promise<Relay> {
+/** Starts a relay in front of an emulator; its address stands for the emulator's own. */
+export async function startRelay(emulatorUrl: string): Promise<LoopbackServer> {
   const server = createServer((incoming, response) => {
     relay(emulatorUrl, incoming, response).catch(() => response.socket?.resetAndDestroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
-  };
+  return listenOnLoopback(server);
 }

@@ -1,16 +1,11 @@
 /** The service behind the tool, over HTTP, for engines in processes of their own: it fails as the drawn fault says. */
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
+import type { LoopbackServer } from '../../loopback';
+import { listenOnLoopback } from '../../loopback';
 import type { StagedDrawn } from '../conversation/stage-drawn';
 import { struckItem } from '../conversation/stage-drawn';
 import { toolFault } from '../conversation/tool-faults';
-
-/** A service that listens. */
-export interface ToolService {
-  readonly url: string;
-  stop(): Promise<void>;
-}
 
 const order = z.object({ run: z.string(), item: z.number(), key: z.string() });
 
@@ -54,7 +49,7 @@ function strikes(
 }
 
 /** Starts the service of these faults, whose runs are named by their mounts. */
-export async function startToolService(staged: readonly StagedDrawn[]): Promise<ToolService> {
+export async function startToolService(staged: readonly StagedDrawn[]): Promise<LoopbackServer> {
   const byRun = new Map(staged.map((each) => [each.mounts[0], each]));
   const struck = new Set<string>();
   const server = createServer((incoming, response) => {
@@ -78,15 +73,5 @@ export async function startToolService(staged: readonly StagedDrawn[]): Promise<
       send(response, 200, `booked item ${asked.item}.`);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
-  };
+  return listenOnLoopback(server);
 }
