@@ -158,15 +158,15 @@ describe('a request in the text protocol', () => {
     const rendered = renderTextProtocolRequest(requestFor('chat'));
     expect(rendered.tools).toEqual([]);
     expect(rendered.system).toContain('You repair projects.');
-    expect(rendered.system).toContain('- read_file: Reads a file.');
+    expect(rendered.system).toContain('- read_file({"path": string}): Reads a file.');
     expect(rendered.system).toContain('"tool_name"');
   });
 
-  it('lists inputs under another word than a call has, and no schema', () => {
+  it('lists inputs as signatures, and no schema', () => {
     const { system } = renderTextProtocolRequest(requestFor('chat', { system: '' }));
     const [form = '', list = ''] = system.split('Tools:');
     expect(form).toContain('{"tool_name":"NAME","arguments":{"INPUT":"VALUE"}}');
-    expect(list).toBe('\n- read_file: Reads a file.\n  inputs: {"path": string}');
+    expect(list).toBe('\n- read_file({"path": string}): Reads a file.');
   });
 
   it.each<readonly [string, z.ZodType | JsonObject, string]>([
