@@ -16,7 +16,7 @@ import { agentError } from '../failure';
 import { defined, without } from '../json';
 import type { AccountSlice, CountersSlice } from '../run/account';
 import { advise, uncountModelCall } from '../run/account';
-import { prepared } from '../run/ports';
+import { hasFlag, prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
@@ -274,8 +274,8 @@ function failedLast({ unhealed, counters }: ErrorsSlice & CountersSlice): boolea
 export function prematureAnswer(state: ReplyState): AgentError | undefined {
   const { snapshot } = prepared(state);
   const isAsked = state.unhealed.some(({ code }) => code === 'premature_answer');
-  if (isAsked || lastRoute(state)?.toolProtocol !== 'text' || snapshot.tools.length === 0)
-    return undefined;
+  const isWeak = lastRoute(state)?.toolProtocol === 'text' && hasFlag(state, 'asks-again');
+  if (isAsked || !isWeak || snapshot.tools.length === 0) return undefined;
   if (failedLast(state))
     return agentError(
       'premature_answer',

@@ -3,7 +3,7 @@ import type { AgentError } from '../failure';
 import { agentError } from '../failure';
 import type { GuardSlice } from '../guard/state';
 import type { SnapshotSlice } from '../run/ports';
-import { toolPolicy } from '../run/ports';
+import { hasFlag, toolPolicy } from '../run/ports';
 import { newPrivileges } from '../people/new-privileges-after-error';
 import type { PeopleSlice } from '../people/state';
 import { shownText } from '../secrets/shown-text';
@@ -70,7 +70,8 @@ function repeatsEffect(
   { guard: { evidence, waited }, ...state }: Admitting,
 ): boolean {
   const policy = toolPolicy(state, name);
-  if (policy === undefined || policy.effect === 'read' || waited === true) return false;
+  if (!hasFlag(state, 'asks-again') || waited === true) return false;
+  if (policy === undefined || policy.effect === 'read') return false;
   const same = evidence.filter(({ call }) => call === fingerprint);
   const newest = evidence.at(-1);
   return (
