@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
 import type { Message, TextBlock } from '../../../workflows/core/message';
 import type { ModelRequest, ToolSpec } from '../provider';
+import { completeTaskTool } from '../../../workflows/core/tools/ports';
 import { repairTranscript } from './transcript-repair';
 import { isRecord } from '../untrusted-json';
 import { inputSignature } from './input-signature';
@@ -40,7 +41,7 @@ export function renderTextProtocolRequest(request: ModelRequest): ModelRequest {
   return {
     ...request,
     system: [request.system, teaching(request.tools)].filter((text) => text !== '').join('\n\n'),
-    messages: withQuestion(repairTranscript(request.messages)),
+    messages: withQuestion(request),
     tools: [],
   };
 }
@@ -69,16 +70,15 @@ function fenced(call: JsonObject): string {
 }
 
 /** What a small model is asked after a result: without it, the last call is made again (ADR 0085). */
-const afterResult: Message = {
-  role: 'user',
-  blocks: [
-    textBlock('If the goal is reached, answer now without a block. Otherwise make the next call.'),
-  ],
-};
-
-function withQuestion(messages: readonly Message[]): readonly Message[] {
-  const texts = messages.map(asText);
-  return messages.at(-1)?.role === 'tool' ? [...texts, afterResult] : texts;
+function withQuestion(request: ModelRequest): readonly Message[] {
+  const repaired = repairTranscript(request.messages);
+  const texts = repaired.map(asText);
+  const last = texts.at(-1);
+  if (repaired.at(-1)?.role !== 'tool' || last?.role !== 'user') return texts;
+  const endsByTool = request.tools.some(({ name }) => name === completeTaskTool);
+  const end = endsByTool ? `call ${completeTaskTool} now` : 'answer now without a block';
+  const question = textBlock(`If the goal is reached, ${end}. Otherwise make the next call.`);
+  return [...texts.slice(0, -1), { ...last, blocks: [...last.blocks, question] }];
 }
 
 const asText = perObject((message: Message): Message => {

@@ -1,4 +1,5 @@
 /** Decides about each call of a reply: it may start, waits for a person, or never runs. */
+import { exactCall } from '../errors/fingerprint';
 import type { AgentError } from '../failure';
 import { agentError } from '../failure';
 import type { GuardSlice } from '../guard/state';
@@ -65,19 +66,16 @@ const repeatedEffect = ({ name: toolName }: ProposedToolCall): AgentError =>
  * small model makes its last call again instead of answering; if it makes the call once more, this and all later ones run
  * (R-TOOL-13).
  */
-function repeatsEffect(
-  { name, fingerprint }: ProposedToolCall,
-  { guard: { evidence, waited }, ...state }: Admitting,
-): boolean {
-  const policy = toolPolicy(state, name);
-  if (!hasFlag(state, 'asks-again') || waited === true) return false;
-  if (policy === undefined || policy.effect === 'read') return false;
-  const same = evidence.filter(({ call }) => call === fingerprint);
-  const newest = evidence.at(-1);
+function repeatsEffect(call: ProposedToolCall, state: Admitting): boolean {
+  const { newestCall, askedAbout = [] } = state.guard;
+  const effect = toolPolicy(state, call.name)?.effect;
+  const exact = exactCall(call);
   return (
-    newest?.call === fingerprint &&
-    newest.failed === undefined &&
-    same.every(({ failed }) => failed !== 'tool_denied')
+    hasFlag(state, 'asks-again') &&
+    effect !== undefined &&
+    effect !== 'read' &&
+    exact === newestCall &&
+    !askedAbout.includes(exact)
   );
 }
 
