@@ -92,7 +92,13 @@ export async function startOwnServer(settings: OwnServerSettings = {}): Promise<
     ];
     const namespace = configured.length === 0 ? uniqueName('own') : configured.join('-and-');
     await makeNamespace(address, namespace);
-    return connectTo({ address, uiUrl: `http://${address}` }, namespace);
+    const server = await connectTo({ address, uiUrl: `http://${address}` }, namespace);
+    if (configured.length > 0) return server;
+    return closingWith(server, () =>
+      onServer(address, async ({ operatorService }) => {
+        await operatorService.deleteNamespace({ namespace });
+      }),
+    );
   }
   const embedded = await startEmbeddedServer({
     untilExitOf: process.pid,
@@ -101,12 +107,16 @@ export async function startOwnServer(settings: OwnServerSettings = {}): Promise<
       ...(sendsCancels === false && { 'frontend.WorkerCommandsEnabled': false }),
     },
   });
-  const server = await connectTo(embedded);
+  return closingWith(await connectTo(embedded), () => embedded.stop());
+}
+
+/** The same server, whose `close` does this last. */
+function closingWith(server: DevServer, end: () => Promise<void>): DevServer {
   return {
     ...server,
     close: async () => {
       await server.close();
-      await embedded.stop();
+      await end();
     },
   };
 }
@@ -178,17 +188,25 @@ async function sharedServer(): Promise<Pick<EmbeddedServer, 'address' | 'uiUrl'>
 }
 
 /** Makes the namespace on a given server unless it is there, with Holdfast's search attributes; resolves when it serves runs. */
-async function makeNamespace(address: string, namespace: string): Promise<void> {
-  const connection = await Connection.connect({ address, plugins: [closedConnection] });
-  try {
-    const { workflowService } = connection;
-    await workflowService
+function makeNamespace(address: string, namespace: string): Promise<void> {
+  return onServer(address, async (connection) => {
+    await connection.workflowService
       .registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') })
       .catch((thrown: unknown) => {
         const code: number | undefined = isGrpcServiceError(thrown) ? thrown.code : undefined;
         if (code !== alreadyExists) throw thrown;
       });
     await registerSearchAttributes(connection, namespace);
+  });
+}
+
+async function onServer(
+  address: string,
+  work: (connection: Connection) => Promise<void>,
+): Promise<void> {
+  const connection = await Connection.connect({ address, plugins: [closedConnection] });
+  try {
+    await work(connection);
   } finally {
     await connection.close();
   }
