@@ -68,10 +68,10 @@ export async function startDevServer(): Promise<DevServer> {
   return connectTo(await sharedServer());
 }
 
-/** What a server of a test's own does otherwise than the shared one. */
-export interface OwnServerSettings {
-  /** Events after which the server suggests a new segment to a run. */
-  readonly rollsOverAfter?: number;
+/** What a server of a test's own does otherwise than the shared one, by one of two settings. */
+interface OwnServerSettings {
+  /** Events after which the server suggests a new segment to a run: a number of `temporal-dynamic-config.yaml`. */
+  readonly rollsOverAfter?: 20 | 24 | 30 | 60;
   /** Whether the server sends cancels to workers itself. Default: yes. */
   readonly sendsCancels?: false;
 }
@@ -86,14 +86,13 @@ export async function startOwnServer(settings: OwnServerSettings = {}): Promise<
   const { rollsOverAfter, sendsCancels } = settings;
   const address = process.env[serverVariable];
   if (address !== undefined) {
-    const configured = [
-      ...(rollsOverAfter === undefined ? [] : [`rolls-over-after-${rollsOverAfter}`]),
-      ...(sendsCancels === undefined ? [] : ['sends-no-cancels']),
-    ];
-    const namespace = configured.length === 0 ? uniqueName('own') : configured.join('-and-');
+    const configured =
+      (rollsOverAfter && `rolls-over-after-${rollsOverAfter}`) ??
+      (sendsCancels === false ? 'sends-no-cancels' : undefined);
+    const namespace = configured ?? uniqueName('own');
     await makeNamespace(address, namespace);
     const server = await connectTo({ address, uiUrl: `http://${address}` }, namespace);
-    if (configured.length > 0) return server;
+    if (configured !== undefined) return server;
     return closingWith(server, () =>
       onServer(address, async ({ operatorService }) => {
         await operatorService.deleteNamespace({ namespace });
