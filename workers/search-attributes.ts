@@ -62,8 +62,8 @@ export async function registerSearchAttributes(
 }
 
 /**
- * Whether the server takes a query with every attribute. A server on Postgres or MySQL lists a new one at once, but refuses to
- * start runs with it, or to find them by it, until its cache is fresh.
+ * Whether the server takes a query with every attribute. Other servers than the embedded one list a new attribute at once, but
+ * refuse to start runs with it, or to find them by it, until their cache is fresh.
  */
 async function areUsable({ workflowService }: ServerAccess, namespace: string): Promise<boolean> {
   const query = Object.keys(holdfastSearchAttributes)

@@ -90,6 +90,7 @@ describe('search attributes', () => {
     expect((await registerSearchAttributes(server.connection, namespace)).added).toEqual([]);
   });
 
+  // The embedded server never refuses them. One on Postgres does for up to 2 s.
   it('can be used as soon as they are added', async () => {
     const namespace = await newNamespace();
     const { connection } = server;
