@@ -29,7 +29,7 @@ test('a worker killed in mid-call: the ledger is never below the bill, and says 
       EMULATOR_URL: emulator.baseUrl('anthropic'),
       LEDGER_FILE: path.join(directory, 'ledger'),
       // On a busy machine, the second worker must not be taken for a lost one too.
-      HEARTBEAT_TIMEOUT_MS: '6000',
+      HEARTBEAT_TIMEOUT_MS: '5000',
     },
   };
   emulator.script([
