@@ -23,7 +23,7 @@ const liveIterations = 40;
 /** Iterations that a page of the timeline shows. */
 const windowSize = 50;
 /** How often the page of the long run is opened after its end. */
-const openings = 10;
+const openings = 5;
 const deadlineMs = 300_000;
 /** Events after which a run rolls over: Temporal's own suggestion. */
 const segmentEvents = 4_096;
