@@ -251,7 +251,7 @@ test('a run that rolled over and compacted is forked where an earlier segment st
   const { client } = rolling;
   const lastRequest = (): string => JSON.stringify(rolling.emulator.requests.at(-1)?.body);
   const transcript = async (runId: string, at?: number): Promise<string> => {
-    const { head } = await client.run(runId).transcriptPoint(at);
+    const { head } = await client.run(runId).transcriptHead(at);
     const messages = await rolling.stored.store.loadTranscript(head);
     return transcriptLines(messages)
       .map(({ text }) => text)

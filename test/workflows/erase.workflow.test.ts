@@ -60,7 +60,7 @@ async function ranFor(tenant: string | undefined, own: string, runId?: string) {
     ...(runId === undefined ? {} : { runId }),
   });
   expect(await run.outcome()).toMatchObject({ status: 'completed' });
-  const { head } = await run.transcriptPoint();
+  const { head } = await run.transcriptHead();
   return { runId: run.runId, head };
 }
 
