@@ -176,19 +176,21 @@ const scrolled = `
   })
 `;
 
-/** Keeps in the page how late each new line of the timeline came. */
+/** Keeps in the page how late each line of the timeline came that is not there yet. */
 const watchLag = `
   globalThis.lags = [];
   const seen = new Set();
-  new MutationObserver(() => {
+  const look = (lags) => {
     for (const line of document.querySelectorAll('.entries li')) {
       const atMs = Date.parse(line.querySelector('time').dateTime);
       const key = atMs + line.textContent;
       if (seen.has(key)) continue;
       seen.add(key);
-      globalThis.lags.push(Date.now() - atMs);
+      lags.push(Date.now() - atMs);
     }
-  }).observe(document.body, { childList: true, subtree: true });
+  };
+  look([]);
+  new MutationObserver(() => look(globalThis.lags)).observe(document.body, { childList: true, subtree: true });
 `;
 
 /** How late the last iterations of the run come into its page, which is open. */
