@@ -1,4 +1,7 @@
-/** Histories whose events do not fit into one message: read whole, at the cost of a few refusals. */
+/** Histories whose events do not fit into one message: read whole, at the cost of a few refusals; no page is kept. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Connection, WorkflowClient } from '@temporalio/client';
 import { connect } from '../../client/connect';
 import { historyPages } from '../../client/history/pages';
@@ -32,7 +35,7 @@ test('a connection of `connect` takes six megabytes at once', async () => {
   const client = await connect({ address: server.address });
   try {
     const before = Date.now();
-    await expect(client.run(workflowId).transcriptPoint()).rejects.toThrow(/no transcript yet/);
+    await expect(client.run(workflowId).transcriptHead()).rejects.toThrow(/no transcript yet/);
     // Refused as too large, the SDK alone would ask ten times, for half a minute.
     expect(Date.now() - before).toBeLessThan(20_000);
   } finally {
@@ -70,4 +73,18 @@ test('a connection that takes less gets smaller pages, and asks for no page twic
   } finally {
     await connection.close();
   }
+});
+
+test('a page is gone when its reader is done with it, and so is the signal that would have ended the reading', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const asked = AbortSignal.any([new AbortController().signal]);
+  const pages: WeakRef<object>[] = [];
+  for (let reading = 0; reading < 5; reading += 1)
+    for await (const page of historyPages(server.client, { workflowId }, { signal: asked }))
+      pages.push(new WeakRef(page));
+  await nextTurn();
+  collect();
+  // The SDK may hold on to its last answer.
+  expect(pages.filter((page) => page.deref() !== undefined).length).toBeLessThanOrEqual(1);
 });
