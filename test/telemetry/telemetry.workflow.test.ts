@@ -159,8 +159,8 @@ test('a run over workers, a subagent and roll-overs is one trace, and is counted
   );
   await emulator.stop();
   expect(outcome.status).toBe('completed');
-  const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   await telemetry.shutdown();
+  const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const spans = receiver.spans();
 
   // One trace, whose every span but the first has its parent in it.
