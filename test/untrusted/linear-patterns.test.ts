@@ -83,7 +83,7 @@ test('every pattern of the product', async () => {
     new Set(gitleaks.rules.map(({ pattern }) => pattern)).size,
   );
   expect(patterns.length).toBeGreaterThan(500);
-});
+}, 120_000);
 
 describe('the test finds', () => {
   test.each([

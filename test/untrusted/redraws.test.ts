@@ -97,5 +97,5 @@ test.each([
 ])('%s of a hostile program take no long time', async (_what, output) => {
   const started = performance.now();
   await foldRedraws(output);
-  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(performance.now() - started).toBeLessThan(20_000);
 });
