@@ -1,0 +1,77 @@
+/** What is mutated, and the tests that have to notice. */
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+/** A part of the product with a score of its own. */
+export interface MutationArea {
+  readonly name: string;
+  /** Files and folders, from the root. */
+  readonly sources: readonly string[];
+  /** Folders of unit tests, and other tests by file. */
+  readonly tests: readonly string[];
+  /** Pattern of the names of tests that are not run, which begin with their file: of the built package in other processes, or too slow for what they kill alone. */
+  readonly without: string;
+  /** Percent of the mutants that tests must kill. */
+  readonly bar: number;
+}
+
+/** The areas of the project. */
+export const mutationAreas: readonly MutationArea[] = [
+  {
+    name: 'core',
+    sources: ['workflows/core'],
+    tests: [
+      'test/core',
+      'test/untrusted/shown-arguments.test.ts',
+      'test/activities/redact.test.ts',
+    ],
+    without: '^test/core/(transition\\.property|shown-text)',
+    bar: 85,
+  },
+  {
+    name: 'stores',
+    sources: ['activities/stores'],
+    tests: [
+      'test/store/sqlite-store.system.test.ts',
+      'test/activities/store-transactions.test.ts',
+      'test/activities/shared-health.test.ts',
+      'test/activities/tenant-spend.test.ts',
+      'test/activities/stored-outputs.test.ts',
+      'test/store/encrypted-store.system.test.ts',
+    ],
+    without: '(process|killed)',
+    bar: 80,
+  },
+  {
+    name: 'tools',
+    sources: ['activities/run-tool.ts', 'activities/tool-call', 'activities/tool-output'],
+    tests: ['test/activities', 'test/tools'],
+    without: '(process|killed)',
+    bar: 80,
+  },
+];
+
+const unitTest = /^(?!.*\.(?:system|workflow|replay)\.test\.ts$).*\.test\.ts$/;
+
+/** Files with this ending under the given files and folders; those that are given themselves are taken as they are. */
+function filesUnder(root: string, places: readonly string[], isWanted: RegExp): string[] {
+  return places.flatMap((place) => {
+    const full = path.join(root, place);
+    if (statSync(full).isFile()) return [place];
+    return readdirSync(full, { recursive: true, encoding: 'utf8' })
+      .filter((name) => isWanted.test(name))
+      .map((name) => path.join(place, name))
+      .toSorted();
+  });
+}
+
+/** The files of an area, from the root. */
+export function filesOf(
+  root: string,
+  { sources, tests }: Pick<MutationArea, 'sources' | 'tests'>,
+): { readonly sources: readonly string[]; readonly tests: readonly string[] } {
+  return {
+    sources: filesUnder(root, sources, /\.ts$/),
+    tests: filesUnder(root, tests, unitTest),
+  };
+}
