@@ -6,6 +6,7 @@ import { reasonOf } from '../../workers/setup-error';
 import type { MutationArea } from './areas';
 import { mutationAreas } from './areas';
 import { disabledMutants } from './disabled';
+import { installInstrumenter } from './instrument';
 import type { MutantResult } from './run-mutants';
 import type { AreaScore } from './score-area';
 import { scoreArea } from './score-area';
@@ -109,15 +110,14 @@ export async function mutate(args: readonly string[], output: MutateOutput): Pro
     return 2;
   }
   const startedAtMs = Date.now();
-  const scores: AreaScore[] = [];
-  for (const area of asked.areas) {
-    const onResult = (result: MutantResult): void => {
-      if (lives(result)) output.people(lineOf(result));
-    };
-    const score = await scoreArea(process.cwd(), area, asked, disabledMutants, onResult);
-    output.people(summaryText(score));
-    scores.push(score);
-  }
+  const onResult = (result: MutantResult): void => {
+    if (lives(result)) output.people(lineOf(result));
+  };
+  await installInstrumenter();
+  const scores = await Promise.all(
+    asked.areas.map((area) => scoreArea(process.cwd(), area, asked, disabledMutants, onResult)),
+  );
+  for (const score of scores) output.people(summaryText(score));
   const percents = Object.fromEntries(scores.map((score) => [score.area, percentOf(score)]));
   if (asked.json) output.result(JSON.stringify(percents));
   if (asked.keep)

@@ -56,11 +56,15 @@ interface InstrumenterModule {
   };
 }
 
-async function loadInstrumenter(): Promise<InstrumenterModule> {
-  const installed = path.join(process.cwd(), '.holdfast', 'mutate', 'instrumenter');
-  await installLocked(path.join(__dirname, 'instrumenter'), installed, '');
-  const entry = path.join('node_modules', '@stryker-mutator', 'instrumenter', 'dist', 'src');
-  return (await import(path.join(installed, entry, 'index.js'))) as InstrumenterModule;
+const installed = path.join(process.cwd(), '.holdfast', 'mutate', 'instrumenter');
+const entry = path.join(
+  installed,
+  ...['node_modules', '@stryker-mutator', 'instrumenter', 'dist', 'src', 'index.js'],
+);
+
+/** Brings the instrumenter into `.holdfast`, once for each lock file. Errors: rejects if npm cannot install it. */
+export function installInstrumenter(): Promise<void> {
+  return installLocked(path.join(__dirname, 'instrumenter'), installed, '');
 }
 
 /** Some mutants of patterns are none that the language knows; one of them in a file, and nothing of the file can be loaded. */
@@ -94,14 +98,14 @@ function mutantIn(root: string, lines: readonly string[], mutant: ApiMutant): Mu
 /**
  * Writes the code with all mutants under `codeFolder`, which is made new, and resolves with the mutants.
  *
- * Errors: rejects if the instrumenter cannot be installed.
+ * Contract: the instrumenter is installed.
  */
 export async function instrument(
   root: string,
   files: readonly string[],
   codeFolder: string,
 ): Promise<readonly Mutant[]> {
-  const { Instrumenter } = await loadInstrumenter();
+  const { Instrumenter } = (await import(entry)) as InstrumenterModule;
   const quiet = { debug: () => false, info: () => false, isDebugEnabled: () => false };
   const sources = await Promise.all(
     files.map(async (file) => {

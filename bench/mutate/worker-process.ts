@@ -19,7 +19,7 @@ export interface MutationWorker {
   stop(): Promise<void>;
 }
 
-const preload = path.join(__dirname, '..', '..', 'test', 'support', 'compile-typescript.cjs');
+const preload = path.join(__dirname, 'load-mutants.cjs');
 
 /** Starts a worker; with `fixedMutant`, that mutant is active from before any file is loaded. */
 export function startWorker(

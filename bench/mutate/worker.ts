@@ -4,7 +4,9 @@
  * It stands in for a worker of jest, with jest's own test runner and assertions, and loads each file once instead of once per mutant.
  */
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { inspect } from 'node:util';
 import { jestExpect } from '@jest/expect';
 import fc from 'fast-check';
 import * as circus from 'jest-circus';
@@ -54,29 +56,13 @@ const calmTimeoutMs = 600_000;
 /** Seed of all properties: a mutant that survives meets the same cases as one that is killed. */
 const propertySeed = 1;
 
-const instrumentedFile = (file: string): string => path.join(codeFolder, path.relative(root, file));
-
-const compileSource = require.extensions['.ts'];
-if (compileSource === undefined) throw new Error('Preload test/support/compile-typescript.cjs.');
-require.extensions['.ts'] = (module, file) => {
-  const instrumented = instrumentedFile(file);
-  if (!existsSync(instrumented)) {
-    compileSource(module, file);
-    return;
-  }
-  const named = module as NodeModule & { _compile(code: string, name: string): void };
-  const redirected = {
-    _compile: (code: string) => {
-      named._compile(code, file);
-    },
-  };
-  compileSource(redirected as unknown as NodeModule, instrumented);
-};
+const load = createRequire(__filename);
 
 const loaded = new Map<string, LoadedFile>();
 let running: CircusTest | undefined;
 let stopsAtFailure = false;
 let isReached = false;
+const wasReached = (): boolean => isReached;
 
 function failRunning(error: unknown): void {
   running?.errors.push(error);
@@ -100,11 +86,11 @@ function testsOf(block: DescribeBlock): CircusTest[] {
   return block.children.flatMap((child) => (child.type === 'test' ? [child] : testsOf(child)));
 }
 
-function load(file: string): LoadedFile {
+function loadFile(file: string): LoadedFile {
   const known = loaded.get(file);
   if (known !== undefined) return known;
   circus.resetState();
-  require(path.join(root, file));
+  load(path.join(root, file));
   fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: propertySeed, endOnFailure: true });
   const state = circus.getState();
   const fresh = { state, tests: testsOf(state.rootDescribeBlock) };
@@ -114,7 +100,7 @@ function load(file: string): LoadedFile {
 
 /** Runs the tests of these numbers; resolves with those that failed. */
 async function runTests(file: string, wanted: readonly TestToRun[]): Promise<CircusTest[]> {
-  const { state, tests } = load(file);
+  const { state, tests } = loadFile(file);
   circus.setState(state);
   state.hasFocusedTests = true;
   state.testTimeout = calmTimeoutMs;
@@ -130,15 +116,15 @@ async function runTests(file: string, wanted: readonly TestToRun[]): Promise<Cir
 
 function nameOf(file: string, { name, parent }: CircusTest): string {
   const names = [name];
-  for (let block: DescribeBlock | undefined = parent; block?.parent; block = block.parent)
+  for (let block: DescribeBlock = parent; block.parent; block = block.parent)
     names.unshift(block.name);
   return `${file}: ${names.join(' ')}`;
 }
 
 function failureOf({ errors }: CircusTest): string | undefined {
-  const [first]: readonly unknown[] = errors.flat();
+  const [first] = (errors as readonly unknown[]).flat();
   if (first === undefined) return undefined;
-  return first instanceof Error ? first.message : String(first);
+  return first instanceof Error ? first.message : inspect(first);
 }
 
 function takeHits(id: string): Hits {
@@ -150,8 +136,8 @@ function takeHits(id: string): Hits {
 
 /** Files with mutants behind a file's imports, nearest first. */
 function modulesBehind(file: string): readonly string[] {
-  const seen = new Set<NodeModule>();
-  let layer = [require.cache[path.join(root, file)]].filter((each) => each !== undefined);
+  const seen = new Set<NodeJS.Module>();
+  let layer = [load.cache[path.join(root, file)]].filter((each) => each !== undefined);
   while (layer.length > 0) {
     for (const each of layer) seen.add(each);
     layer = [...new Set(layer.flatMap(({ children }) => children))].filter(
@@ -160,12 +146,12 @@ function modulesBehind(file: string): readonly string[] {
   }
   return [...seen]
     .map(({ filename }) => filename)
-    .filter((filename) => existsSync(instrumentedFile(filename)))
-    .map((filename) => path.relative(root, filename));
+    .map((filename) => path.relative(root, filename))
+    .filter((name) => existsSync(path.join(codeFolder, name)));
 }
 
 async function measureFile(file: string, without: RegExp): Promise<MeasuredFile> {
-  const numbered = load(file).tests.map((each, number) => ({ each, number }));
+  const numbered = loadFile(file).tests.map((each, number) => ({ each, number }));
   const tests = numbered.filter(({ each }) => !without.test(nameOf(file, each)));
   const hitsOf = new Map<CircusTest, Hits>();
   const hooks = 'hooks';
@@ -202,7 +188,7 @@ async function measure({
   files,
   without,
 }: Extract<WorkerRequest, { type: 'measure' }>): Promise<WorkerAnswer> {
-  for (const file of files) load(file);
+  for (const file of files) loadFile(file);
   const whileLoading = Object.keys(switchboard.mutantCoverage.static);
   const measured: MeasuredFile[] = [];
   for (const file of files) measured.push(await measureFile(file, new RegExp(without)));
@@ -213,7 +199,7 @@ async function measure({
 function loadProblem(file: string): string | undefined {
   switchboard.activeMutant = fixedMutant;
   try {
-    load(file);
+    loadFile(file);
     return undefined;
   } catch (error) {
     if (fixedMutant === undefined) throw error;
@@ -237,12 +223,12 @@ async function tryMutant({
     const killedBy = nameOf(file, failed);
     if (fixedMutant !== undefined) return { type: 'tried', killedBy };
     switchboard.activeMutant = undefined;
-    const number = load(file).tests.indexOf(failed);
+    const number = loadFile(file).tests.indexOf(failed);
     const again = await runTests(file, [{ number, timeoutMs: calmTimeoutMs }]);
     return again.length > 0 ? { type: 'tried', isUndecided: true } : { type: 'tried', killedBy };
   }
   switchboard.activeMutant = fixedMutant;
-  return { type: 'tried', ...(isReached ? {} : { isUndecided: true }) };
+  return wasReached() ? { type: 'tried' } : { type: 'tried', isUndecided: true };
 }
 
 process.on('message', (request: WorkerRequest) => {
