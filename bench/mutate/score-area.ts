@@ -14,6 +14,7 @@ export interface DisabledMutant {
   /** The first line of what is changed, without its indentation. */
   readonly at: string;
   readonly mutator: string;
+  readonly original: string;
   readonly replacement: string;
   readonly why: string;
 }
@@ -29,8 +30,9 @@ export interface AreaScore {
 
 const plain = (code: string): string => code.replace(/\s+/g, ' ');
 
-function keyOf({ file, at, mutator, replacement }: Omit<DisabledMutant, 'why'>): string {
-  return JSON.stringify([file, plain(at), mutator, plain(replacement)]);
+function keyOf(mutant: Omit<DisabledMutant, 'why'>): string {
+  const { file, at, mutator, original, replacement } = mutant;
+  return JSON.stringify([file, plain(at), mutator, plain(original), plain(replacement)]);
 }
 
 /** Errors: throws if an entry of the list fits no mutant any more, naming it. */
