@@ -29,6 +29,7 @@ export const mutationAreas: readonly MutationArea[] = [
       'test/activities/call-likeness.test.ts',
       'test/activities/plan-recovery.test.ts',
       'test/activities/redact.test.ts',
+      'test/activities/secret-rules/secret-rules.test.ts',
       'test/untrusted/shown-arguments.test.ts',
       'test/untrusted/known-secrets.test.ts',
       'test/untrusted/clean-then-join.test.ts',

@@ -115,9 +115,12 @@ export async function mutate(args: readonly string[], output: MutateOutput): Pro
   };
   await installInstrumenter();
   const scores = await Promise.all(
-    asked.areas.map((area) => scoreArea(process.cwd(), area, asked, disabledMutants, onResult)),
+    asked.areas.map(async (area) => {
+      const score = await scoreArea(process.cwd(), area, asked, disabledMutants, onResult);
+      output.people(summaryText(score));
+      return score;
+    }),
   );
-  for (const score of scores) output.people(summaryText(score));
   const percents = Object.fromEntries(scores.map((score) => [score.area, percentOf(score)]));
   if (asked.json) output.result(JSON.stringify(percents));
   if (asked.keep)

@@ -107,4 +107,20 @@ export const disabledMutants: readonly DisabledMutant[] = [
     replacement: 'false',
     why: 'columns that a row lacks have no seal, and stay absent',
   },
+  {
+    file: 'activities/stores/content/known-nodes.ts',
+    at: 'if (parent !== undefined && parent.usedAt < usedAt) parent.usedAt = usedAt;',
+    mutator: 'EqualityOperator',
+    original: 'parent.usedAt < usedAt',
+    replacement: 'parent.usedAt <= usedAt',
+    why: 'sets what is equal',
+  },
+  {
+    file: 'activities/stores/content/sweep.ts',
+    at: 'if (page.length < pageRows) return;',
+    mutator: 'ConditionalExpression',
+    original: 'page.length < pageRows',
+    replacement: 'false',
+    why: 'spares a read of a page that is empty',
+  },
 ];

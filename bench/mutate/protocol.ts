@@ -1,7 +1,7 @@
 /** What the command and its worker tell each other, as JSON. */
 
 /** A test by its place: the file's path from the root, and its number there in the order of declaration. */
-export interface TestPlace {
+interface TestPlace {
   readonly file: string;
   readonly number: number;
 }
@@ -10,7 +10,7 @@ export interface TestPlace {
 export type Hits = Readonly<Record<string, number>>;
 
 /** A test with no mutant active. */
-export interface MeasuredTest extends TestPlace {
+interface MeasuredTest extends TestPlace {
   readonly name: string;
   readonly ms: number;
   /** First line of what failed; undefined: it passed. */

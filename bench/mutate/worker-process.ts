@@ -41,10 +41,10 @@ export function startWorker(
   };
   return {
     ask: async (request, deadlineMs) => {
-      const heard = new AbortController();
-      const { signal } = heard;
+      const waiting = new AbortController();
+      const { signal } = waiting;
       const deadline = setTimeout(() => {
-        heard.abort();
+        waiting.abort();
       }, deadlineMs);
       child.send(request, () => undefined);
       try {

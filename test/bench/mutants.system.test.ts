@@ -23,12 +23,12 @@ const whileLoading = mutant('0', '[10, 20]', '[]');
 const untested = mutant('13', 'total > 0', 'true');
 
 test('a mutant lives if tests reach it and pass, or if none reaches it', async () => {
-  const heard: string[] = [];
+  const reported: string[] = [];
   const results = await runMutants(
     place,
     { files: ['tests/price.test.ts'], without: '^$' },
     [noticed, unnoticed, endless, whileLoading, untested],
-    ({ mutant: { id } }) => heard.push(id),
+    ({ mutant: { id } }) => reported.push(id),
   );
   expect(results).toEqual([
     {
@@ -41,7 +41,7 @@ test('a mutant lives if tests reach it and pass, or if none reaches it', async (
     { mutant: whileLoading, status: 'killed', killedBy: 'tests/price.test.ts: rates' },
     { mutant: untested, status: 'unreached' },
   ]);
-  expect(heard).toEqual(['3', '4', '11', '0', '13']);
+  expect(reported).toEqual(['3', '4', '11', '0', '13']);
 });
 
 test('a test that fails without a mutant is named, and nothing is scored', async () => {

@@ -2,7 +2,7 @@
  * What people read of whole runs, step by step (timeline, status, and what waits for them), and what the core asks for.
  *
  * The stories in `fixtures` are kept so that a change of the core shows what it changes for people and in requests.
- * `HOLDFAST_WRITE_STORIES=1` writes them anew: read the difference before you commit it.
+ * `HOLDFAST_WRITE_STORIES=1` rewrites them: read the difference before you commit it.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
