@@ -20,11 +20,12 @@ import { canonicalJson, contentHash } from './stores/content-hash';
 import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
 import { offered } from './tool-output/stored-outputs';
 import { stillNames } from './tool-call/path-origin';
-import { hasCodeFor } from './tool-call/tool-of-run';
+import { hasCodeFor, requireTool } from './tool-call/tool-of-run';
 import type { JsonReply, WantedAnswer } from './model-call/ask-for-json';
 import { askForJson } from './model-call/ask-for-json';
 import { wantedEstimate, wantedPlan } from './recovery/planner-answer';
 import { plannerPrompt } from './recovery/planner-prompt';
+import { whyRepeated } from './recovery/repeated-call';
 
 /** Token limit of a plan and of an estimate (R-REC-3). */
 const answerTokens = 600;
@@ -61,7 +62,7 @@ function withFailedInput(action: RecoveryAction, input: PlanRecoveryInput): Reco
 
 /** The plan with its tool call checked as a model's own; a text if it cannot be used. */
 async function check(
-  { store, definition, input }: Place,
+  { store, definition, input, messages }: Place,
   planned: RecoveryAction,
 ): Promise<CheckedPlan | string> {
   const action = withFailedInput(planned, input);
@@ -71,6 +72,8 @@ async function check(
   if (!hasCodeFor(definition, toolName))
     return `it names the unknown tool "${toolName.slice(0, 64)}"`;
   if (parameters === undefined) return { action };
+  const repeated = whyRepeated(action, input.context, messages, requireTool(definition, toolName));
+  if (repeated !== undefined) return repeated;
   const argumentsText = JSON.stringify(parameters);
   const [taken] = await takeToolCalls(
     store,

@@ -1,13 +1,16 @@
-/** Measures the console in Chromium: the list over many runs, the timeline of a long run, and how soon an event is seen. */
+/** Measures the console in Chromium: the list over many runs, a long run while it works and after its end, and how soon an event is seen. */
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { z } from 'zod';
 import { defineTool } from '../activities/tools/define-tool';
 import { AgentClient } from '../client/agent-client';
+import type { RunHandle } from '../client/run-handle';
 import { reply } from '../testing/emulator/script';
 import { signIn, startBrowser } from './console/browser';
 import type { GatewayGround } from './scorecard/gateway/gateway-ground';
 import { onGatewayGround } from './scorecard/gateway/gateway-ground';
+import type { GatewayProcess } from './scorecard/gateway/gateway-process';
 import { startGateway } from './scorecard/gateway/gateway-process';
 
 /** Milliseconds for starting the runs of the list; there are fewer where they cannot be started in the time. */
@@ -15,8 +18,12 @@ const startingMs = 120_000;
 const startedAtOnce = 50;
 /** Views of the list that are measured. */
 const views = 9;
-/** Live iterations whose events are measured. */
+/** The last iterations of the long run, whose events are measured while they happen. */
 const liveIterations = 40;
+/** Iterations that a page of the timeline shows. */
+const windowSize = 50;
+/** How often the page of the long run is opened after its end. */
+const openings = 5;
 const deadlineMs = 300_000;
 /** Events after which a run rolls over: Temporal's own suggestion. */
 const segmentEvents = 4_096;
@@ -36,12 +43,31 @@ interface ConsoleResult {
   /** From the request of the page to the first run in it: median and worst. */
   readonly firstViewMs: readonly [median: number, worst: number];
   readonly iterations: number;
-  /** From the request of the page to the whole timeline of the long run, and from a click to an older part of it. */
-  readonly timelineMs: number;
+  readonly segments: number;
+  /** The long run while it works, and after its end. */
+  readonly live: OpeningTimes;
+  readonly ended: OpeningTimes;
+  /** From a click to an older part of the timeline. */
   readonly olderMs: number;
+  /** Between two frames while the page scrolls from its top to its end. */
+  readonly frameMs: readonly [median: number, worst: number];
+  /** Elements of the page, megabytes of its heap, and of the gateway after the page was opened `openings` times. */
+  readonly elements: number;
+  readonly heapMb: number;
+  readonly gatewayMb: number;
   readonly events: number;
   /** From an event's own time to the moment at which it is in the page: median and worst. */
   readonly lagMs: readonly [median: number, worst: number];
+}
+
+/** From the request of a run's page until it shows this. */
+interface OpeningTimes {
+  /** Its newest iterations. */
+  readonly newestMs: number;
+  /** All of them, behind the buttons. */
+  readonly wholeMs: number;
+  readonly whyMs: number;
+  readonly transcriptMs: number;
 }
 
 function medianAndWorst(values: readonly number[]): readonly [number, number] {
@@ -74,59 +100,111 @@ async function openingMs(page: Page, url: string, isThere: () => Promise<void>):
   return performance.now() - before;
 }
 
-/** Plays a run to this many iterations; the last one answers. */
-function play({ emulator }: GatewayGround, iterations: number): void {
+/** A long run that waits before its last iterations until somebody watches. */
+interface LongRun {
+  readonly run: RunHandle;
+  /** Resolves when only the live iterations are left. */
+  readonly almostDone: Promise<void>;
+  readonly goOn: () => void;
+}
+
+function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
+  let open: () => void = () => undefined;
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open };
+}
+
+async function startLongRun(
+  { emulator, client }: GatewayGround,
+  iterations: number,
+): Promise<LongRun> {
+  const [reached, watched] = [gate(), gate()];
   emulator.clearScripts();
-  emulator.script(({ messagesCount }) => {
+  emulator.script(async ({ messagesCount }) => {
     const number = (messagesCount + 1) / 2;
+    if (number > iterations - liveIterations) {
+      reached.open();
+      await watched.passed;
+      await sleep(250);
+    }
     if (number >= iterations) return reply.text('The end.');
     return reply.toolCalls([{ name: 'step', input: { number } }]);
   });
+  const run = await client.start({ agent: 'stepper', goal: 'Step.', tenant: 'acme' });
+  const early = run.outcome().then(({ status }) => {
+    throw new Error(`the long run ended before its time: ${status}`);
+  });
+  early.catch(() => undefined);
+  const almostDone = Promise.race([reached.passed, early]);
+  return { run, almostDone, goOn: watched.open };
 }
 
-/** Keeps in the page how late each new line of the timeline came. */
+/** Opens the run's page and waits for all of its parts. */
+async function openRun(page: Page, place: string, newest: number): Promise<OpeningTimes> {
+  await page.goto('about:blank');
+  const before = performance.now();
+  const shows = async (part: Locator): Promise<number> => {
+    await part.first().waitFor();
+    return Math.round(performance.now() - before);
+  };
+  await page.goto(place);
+  const whole = `${Math.min(newest + 1, windowSize)} of ${(newest + 1).toLocaleString('en-US')} iterations, newest first`;
+  const [newestMs, wholeMs, whyMs, transcriptMs] = await Promise.all([
+    shows(page.getByRole('heading', { name: `Iteration ${newest} ` })),
+    shows(page.getByText(whole, { exact: true })),
+    shows(page.locator('.why table')),
+    shows(page.locator('.transcript .message')),
+  ]);
+  return { newestMs, wholeMs, whyMs, transcriptMs };
+}
+
+/** Milliseconds between frames while the page scrolls to its end. */
+const scrolled = `
+  new Promise((resolve) => {
+    const gaps = [];
+    let last = performance.now();
+    const step = (now) => {
+      gaps.push(now - last);
+      last = now;
+      scrollBy(0, 60);
+      if (scrollY + innerHeight < document.documentElement.scrollHeight - 1) requestAnimationFrame(step);
+      else resolve(gaps.slice(1));
+    };
+    requestAnimationFrame(step);
+  })
+`;
+
+/** Keeps in the page how late each line of the timeline came that is not there yet. */
 const watchLag = `
   globalThis.lags = [];
   const seen = new Set();
-  new MutationObserver(() => {
+  const look = (lags) => {
     for (const line of document.querySelectorAll('.entries li')) {
       const atMs = Date.parse(line.querySelector('time').dateTime);
       const key = atMs + line.textContent;
       if (seen.has(key)) continue;
       seen.add(key);
-      globalThis.lags.push(Date.now() - atMs);
+      lags.push(Date.now() - atMs);
     }
-  }).observe(document.body, { childList: true, subtree: true });
+  };
+  look([]);
+  new MutationObserver(() => look(globalThis.lags)).observe(document.body, { childList: true, subtree: true });
 `;
 
-async function liveLags(
-  ground: GatewayGround,
-  page: Page,
-  url: string,
-): Promise<readonly number[]> {
-  const { emulator, client } = ground;
-  emulator.clearScripts();
-  let count = 0;
-  // The first call waits until somebody watches.
-  let begin: () => void = () => undefined;
-  const watched = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
-  emulator.script(async () => {
-    await watched;
-    await sleep(250);
-    count += 1;
-    return count < liveIterations
-      ? reply.toolCalls([{ name: 'step', input: { number: count } }])
-      : reply.text('The end.');
-  });
-  const { runId } = await client.start({ agent: 'stepper', goal: 'Step live.', tenant: 'acme' });
-  await page.goto(`${url}/#/runs/${encodeURIComponent(runId)}`);
+/** How late the last iterations of the run come into its page, which is open. */
+async function liveLags(page: Page, { goOn }: LongRun): Promise<readonly number[]> {
   await page.getByText('live', { exact: true }).waitFor();
   await page.evaluate(watchLag);
-  begin();
+  goOn();
   await page.getByText('completed: The end.').waitFor();
   return page.evaluate<readonly number[]>('globalThis.lags');
+}
+
+function memoryMb({ child }: GatewayProcess): number {
+  const status = readFileSync(`/proc/${child.pid ?? ''}/status`, 'utf8');
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? NaN) / 1024);
 }
 
 /** Runs it. */
@@ -134,7 +212,11 @@ export function consoleBench(iterations: number, runs: number): Promise<ConsoleR
   const agent = {
     ...{ name: 'stepper', instructions: 'You take steps.', tools: [step] },
     chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
-    limits: { maxIterations: iterations + 1, maxToolCalls: iterations, maxActiveMs: 3_600_000 },
+    limits: {
+      ...{ maxIterations: iterations + 1, maxToolCalls: iterations, maxActiveMs: 3_600_000 },
+      // Two for each iteration.
+      maxEvents: 3 * iterations,
+    },
     recovery: { mode: 'off' },
   } as const;
   return onGatewayGround((ground) => measured(ground, iterations, runs), {
@@ -148,7 +230,7 @@ async function measured(
   iterations: number,
   wantedRuns: number,
 ): Promise<ConsoleResult> {
-  const { client, settings, tokens } = ground;
+  const { settings, tokens } = ground;
   const gateway = await startGateway(settings);
   const browser = await startBrowser();
   try {
@@ -156,18 +238,7 @@ async function measured(
     page.setDefaultTimeout(deadlineMs);
     await page.goto(`${gateway.url}/`);
     await signIn(page, tokens.admin);
-    const lags = await liveLags(ground, page, gateway.url);
-    play(ground, iterations);
-    const long = await client.start({ agent: 'stepper', goal: 'Step.', tenant: 'acme' });
-    await long.outcome();
-    const place = `${gateway.url}/#/runs/${encodeURIComponent(long.runId)}`;
-    const timelineMs = await openingMs(page, place, () =>
-      page.getByText(`50 of ${(iterations + 1).toLocaleString('en-US')} iterations`).waitFor(),
-    );
-    const before = performance.now();
-    await page.getByRole('button', { name: 'Older' }).click();
-    await page.getByRole('heading', { name: `Iteration ${iterations - 60} ` }).waitFor();
-    const olderMs = performance.now() - before;
+    const ofRun = await measureRun(ground, page, gateway, iterations);
     const runs = await startRuns(ground, wantedRuns);
     const firstViews: number[] = [];
     for (let view = 0; view < views; view += 1)
@@ -176,13 +247,51 @@ async function measured(
           page.locator('.runs tbody tr').first().waitFor(),
         ),
       );
-    return {
-      ...{ runs, firstViewMs: medianAndWorst(firstViews) },
-      ...{ iterations, timelineMs: Math.round(timelineMs), olderMs: Math.round(olderMs) },
-      ...{ events: lags.length, lagMs: medianAndWorst(lags) },
-    };
+    return { ...{ runs, firstViewMs: medianAndWorst(firstViews), iterations }, ...ofRun };
   } finally {
     await browser.close();
     await gateway.kill();
   }
+}
+
+async function measureRun(
+  ground: GatewayGround,
+  page: Page,
+  gateway: GatewayProcess,
+  iterations: number,
+): Promise<Omit<ConsoleResult, 'runs' | 'firstViewMs' | 'iterations'>> {
+  const long = await startLongRun(ground, iterations);
+  await long.almostDone;
+  const place = `${gateway.url}/#/runs/${encodeURIComponent(long.run.runId)}`;
+  const live = await openRun(page, place, iterations - liveIterations + 1);
+  const lags = await liveLags(page, long);
+  await long.run.outcome();
+  const opened: OpeningTimes[] = [];
+  for (let opening = 0; opening < openings; opening += 1)
+    opened.push(await openRun(page, place, iterations));
+  const frames = await page.evaluate<readonly number[]>(scrolled);
+  const [elements, heapBytes] = await page.evaluate<readonly [number, number]>(
+    '[document.querySelectorAll("*").length, performance.memory.usedJSHeapSize]',
+  );
+  const before = performance.now();
+  await page.getByRole('button', { name: 'Older' }).click();
+  await page.getByRole('heading', { name: `Iteration ${iterations - windowSize - 10} ` }).waitFor();
+  const olderMs = Math.round(performance.now() - before);
+  const { segments } = await long.run.status();
+  return {
+    ...{ segments, live, ended: medianTimes(opened), olderMs, frameMs: medianAndWorst(frames) },
+    ...{ elements, heapMb: Math.round(heapBytes / 2 ** 20), gatewayMb: memoryMb(gateway) },
+    ...{ events: lags.length, lagMs: medianAndWorst(lags) },
+  };
+}
+
+/** The median of each. */
+function medianTimes(times: readonly OpeningTimes[]): OpeningTimes {
+  const median = (of: (each: OpeningTimes) => number): number => medianAndWorst(times.map(of))[0];
+  return {
+    newestMs: median(({ newestMs }) => newestMs),
+    wholeMs: median(({ wholeMs }) => wholeMs),
+    whyMs: median(({ whyMs }) => whyMs),
+    transcriptMs: median(({ transcriptMs }) => transcriptMs),
+  };
 }

@@ -1,4 +1,4 @@
-/** Measures what telemetry costs: user CPU of a worker per iteration, without it, with it, and without it once more, by turns. */
+/** Measures what telemetry costs: processor time of a worker per iteration, without it, with it, and without it once more, at the same time. */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,23 +11,33 @@ import { startEmbeddedServer } from '../workers/temporal-server/embedded-server'
 const kinds = ['off', 'on', 'again'] as const;
 type Kind = (typeof kinds)[number];
 
+/** Tool calls of one run. */
+const calls = 40;
+/** Rounds in which code is compiled. */
+const warmUpRounds = 10;
+
 /** What the benchmark found. */
 export interface TelemetryBenchResult {
   readonly rounds: number;
-  /** Milliseconds of user CPU per iteration: the lower quartile of the rounds, since other load on the machine only adds. */
-  readonly userMs: Readonly<Record<Kind, number>>;
+  /** Milliseconds of user and system time of the whole process per iteration: mean of the rounds. */
+  readonly cpuMs: Readonly<Record<Kind, number>>;
   /** Of these to that of `off`. */
   readonly ratio: Readonly<Record<'on' | 'again', number>>;
-  /** Median over the rounds of the same round's ratio to `off`. */
-  readonly medianRatio: Readonly<Record<'on' | 'again', number>>;
+  /** Standard error of the mean of the rounds' ratios to `off`. */
+  readonly error: Readonly<Record<'on' | 'again', number>>;
   /** Bytes of traces per iteration that arrived at the receiver. */
   readonly traceBytes: number;
 }
 
-/** The value below which this share of the values lies. */
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((left, right) => left - right);
-  return sorted[Math.floor(values.length * share)] ?? NaN;
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Standard error of the mean. */
+function errorOf(values: readonly number[]): number {
+  const middle = mean(values);
+  const squares = values.map((value) => (value - middle) ** 2);
+  return Math.sqrt(mean(squares) / (values.length - 1));
 }
 
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;
@@ -57,7 +67,7 @@ async function startReceiver(): Promise<Receiver> {
 
 async function startEngine(kind: Kind, address: string, url: string): Promise<ChildProcess> {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('OTEL_'));
-  const engine = fork(path.join(__dirname, 'telemetry-engine.js'), [kind, address], {
+  const engine = fork(path.join(__dirname, 'telemetry-engine.js'), [kind, address, String(calls)], {
     stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
     env: {
       ...Object.fromEntries(others),
@@ -79,39 +89,35 @@ async function ask(engine: ChildProcess): Promise<number> {
   return ms;
 }
 
-/** Runs the real loop in three worker processes by turns, on one server, with a receiver of OTLP on loopback. */
+/**
+ * Runs the real loop in three worker processes on one server, with a receiver of OTLP on loopback. All three run at the same
+ * time, so that what else the machine does slows each of them alike.
+ */
 export async function telemetryBench(rounds: number): Promise<TelemetryBenchResult> {
   const receiver = await startReceiver();
   const server = await startEmbeddedServer({ untilExitOf: process.pid });
-  const engines = new Map<Kind, ChildProcess>();
-  for (const kind of kinds)
-    engines.set(kind, await startEngine(kind, server.address, receiver.url));
+  const engines: ChildProcess[] = [];
+  for (const kind of kinds) engines.push(await startEngine(kind, server.address, receiver.url));
   const seen: Record<Kind, number[]> = { off: [], on: [], again: [] };
-  // The first two rounds compile code.
-  for (let round = -2; round < rounds; round += 1)
-    for (let turn = 0; turn < kinds.length; turn += 1) {
-      const kind = kinds[(turn + round + kinds.length) % kinds.length] ?? 'off';
-      const engine = engines.get(kind);
-      if (engine === undefined) continue;
-      const ms = await ask(engine);
-      if (round >= 0) seen[kind].push(ms);
-    }
-  const exits = [...engines.values()].map((engine) => once(engine, 'exit'));
-  for (const engine of engines.values()) engine.send('end');
+  for (let round = -warmUpRounds; round < rounds; round += 1) {
+    const spent = await Promise.all(engines.map(ask));
+    if (round >= 0) kinds.forEach((kind, index) => seen[kind].push(spent[index] ?? NaN));
+  }
+  const exits = engines.map((engine) => once(engine, 'exit'));
+  for (const engine of engines) engine.send('end');
   await Promise.all(exits);
   await server.stop();
   receiver.close();
-  const userMs = (kind: Kind): number => rounded(quantile(seen[kind], 1 / 4));
-  const ratio = (kind: Kind): number => rounded(userMs(kind) / userMs('off'));
-  const medianRatio = (kind: Kind): number => {
-    const ratios = seen[kind].map((ms, round) => ms / (seen.off[round] ?? NaN));
-    return rounded(quantile(ratios, 1 / 2));
-  };
+  const ratios = (kind: Kind): readonly number[] =>
+    seen[kind].map((ms, round) => ms / (seen.off[round] ?? NaN));
+  const cpuMs = (kind: Kind): number => rounded(mean(seen[kind]) / (calls + 1));
+  const ratio = (kind: Kind): number => rounded(mean(seen[kind]) / mean(seen.off));
+  const error = (kind: Kind): number => rounded(errorOf(ratios(kind)));
   return {
     rounds,
-    userMs: { off: userMs('off'), on: userMs('on'), again: userMs('again') },
+    cpuMs: { off: cpuMs('off'), on: cpuMs('on'), again: cpuMs('again') },
     ratio: { on: ratio('on'), again: ratio('again') },
-    medianRatio: { on: medianRatio('on'), again: medianRatio('again') },
-    traceBytes: Math.round(receiver.bytes() / ((rounds + 2) * 41)),
+    error: { on: error('on'), again: error('again') },
+    traceBytes: Math.round(receiver.bytes() / ((rounds + warmUpRounds) * (calls + 1))),
   };
 }

@@ -1,10 +1,11 @@
-/** A worker process of the telemetry benchmark: runs one run for each message, and answers with its user CPU per iteration. */
+/** A worker process of the telemetry benchmark: runs one run for each message, and answers with the processor time since its last answer. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
 import { createActivities } from '../activities/index';
+import type { Provider } from '../activities/providers/provider';
 import { openStore } from '../activities/stores/open-store';
 import { defineTool } from '../activities/tools/define-tool';
 import { startTelemetry } from '../telemetry/index';
@@ -13,50 +14,53 @@ import { readEnvironment } from '../workers/env';
 import { createWorker } from '../workers/worker';
 import { connectWorker } from '../workers/worker-connection';
 import { agentRunWorkflow } from '../workflows/contract';
+import { noUsage } from '../workflows/core/budget/spend';
 import type { RunOutcome } from '../workflows/core/run/outcome';
-
-/** Tool calls of one run; the first ones warm up. */
-const calls = 40;
-const warmUpCalls = 5;
-
-const userMsAtCall: number[] = [];
 
 const look = defineTool({
   name: 'look',
   description: 'Looks something up.',
   input: z.object({ n: z.number() }),
   effect: 'keyed',
-  execute: ({ n }) => {
-    userMsAtCall.push(process.cpuUsage().user / 1_000);
-    return `${n} `.padEnd(1_024, `entry ${n} `);
-  },
+  execute: ({ n }) => `${n} `.padEnd(1_024, `entry ${n} `),
 });
 
-/** Runs one run; its milliseconds of user CPU per iteration. */
-async function iterationMs(client: Client, taskQueue: string): Promise<number> {
-  userMsAtCall.length = 0;
-  const outcome = (await client.workflow.execute(agentRunWorkflow, {
+/** Calls the tool `calls` times, then answers. Unlike a script it keeps no requests: the process must not grow from round to round. */
+function provider(calls: number): Provider {
+  // More than a request can have: a count below our own measure would be a warning in the log.
+  const usage = { ...noUsage, inputTokens: 100_000, outputTokens: 20 };
+  return {
+    ...scriptedProvider('scripted', []),
+    send: ({ model, messages }) => {
+      const n = (messages.length - 1) / 2;
+      const call = { vendorId: `call_${n}`, name: 'look', argumentsText: JSON.stringify({ n }) };
+      return Promise.resolve(
+        n < calls
+          ? { model, blocks: [], toolCalls: [call], stopReason: 'tool-use', usage }
+          : {
+              ...{ model, toolCalls: [], stopReason: 'end', usage },
+              blocks: [{ type: 'text', text: 'done' }],
+            },
+      );
+    },
+  };
+}
+
+async function run(client: Client, taskQueue: string): Promise<void> {
+  const { status } = (await client.workflow.execute(agentRunWorkflow, {
     taskQueue,
     workflowId: `telemetry-${crypto.randomUUID()}`,
     args: [{ request: { agent: 'looker', goal: 'Look things up.' } }],
   })) as RunOutcome;
-  if (outcome.status !== 'completed' || userMsAtCall.length !== calls)
-    throw new Error(`a run ended as ${outcome.status} after ${userMsAtCall.length} calls`);
-  const [first = 0, last = 0] = [userMsAtCall[warmUpCalls], userMsAtCall.at(-1)];
-  return (last - first) / (calls - 1 - warmUpCalls);
+  if (status !== 'completed') throw new Error(`a run ended as ${status}`);
 }
 
-async function main(name: string, address: string): Promise<void> {
+async function main(name: string, address: string, calls: number): Promise<void> {
   const environment = { ...readEnvironment(), logLevel: 'info' } as const;
   const telemetry = await startTelemetry(environment);
   const directory = await mkdtemp(path.join(tmpdir(), 'holdfast-telemetry-'));
   const store = await openStore(`sqlite:${path.join(directory, 'store.db')}`);
   const connection = await connectWorker({ address });
-  const provider = scriptedProvider('scripted', (_request, index) =>
-    index % (calls + 1) < calls
-      ? { toolCalls: [{ name: 'look', input: { n: index } }] }
-      : { text: 'done' },
-  );
   const taskQueue = `telemetry-${name}`;
   const worker = await createWorker(
     telemetry.configureWorker({
@@ -65,7 +69,7 @@ async function main(name: string, address: string): Promise<void> {
       cacheDirectory: environment.cacheDirectory,
       activities: createActivities({
         store,
-        providers: [provider],
+        providers: [provider(calls)],
         agents: [
           {
             name: 'looker',
@@ -94,10 +98,16 @@ async function main(name: string, address: string): Promise<void> {
   }
 
   process.on('disconnect', () => process.exit(1));
+  let before = process.cpuUsage();
+  async function answer(): Promise<void> {
+    await run(client, taskQueue);
+    const { user, system } = process.cpuUsage(before);
+    before = process.cpuUsage();
+    process.send?.((user + system) / 1_000);
+  }
+
   process.on('message', (message) => {
-    const work =
-      message === 'end' ? end() : iterationMs(client, taskQueue).then((ms) => process.send?.(ms));
-    work.catch(fail);
+    (message === 'end' ? end() : answer()).catch(fail);
   });
   process.send?.('ready');
 }
@@ -107,5 +117,5 @@ function fail(thrown: unknown): void {
   process.exit(1);
 }
 
-const [name = '', address = ''] = process.argv.slice(2);
-main(name, address).catch(fail);
+const [name = '', address = '', calls = ''] = process.argv.slice(2);
+main(name, address, Number(calls)).catch(fail);

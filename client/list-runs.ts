@@ -20,6 +20,7 @@ export interface RunSummary {
   readonly tenant?: string;
   /** US dollars of the calls whose price is known, at the last change of status, route, or reason; absent before the first. */
   readonly usd?: number;
+  /** Of a run that has rolled over: when its newest segment started. */
   readonly startedAtMs: number;
   readonly closedAtMs?: number;
 }

@@ -53,6 +53,29 @@ export async function* attemptEach<Item>(
   }
 }
 
+/**
+ * Does it so that its requests end when the signal aborts.
+ *
+ * The SDK leaves a listener for each request on the signal that it is given. On a signal that lives on, or one that
+ * `AbortSignal.any` made, each would hold its answer for as long as the process lives; so requests get a signal of their own.
+ */
+export async function abortable<Result>(
+  client: WorkflowClient,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const own = new AbortController();
+  const abort = (): void => {
+    own.abort(signal.reason);
+  };
+  signal.addEventListener('abort', abort);
+  try {
+    return await client.withAbortSignal(own.signal, work);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
 function runEnded(runId: string, status: string, cause?: unknown): ClientError {
   return new ClientError(
     'run-ended',

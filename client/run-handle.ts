@@ -22,9 +22,9 @@ import type { PieceWithText } from './history/live-text';
 import type { RunResult } from '../workflows/core/typed-agent';
 import type { WaitOptions } from './run-result';
 import { awaitOutcome, withOutput } from './run-result';
-import { momentOf, pendingOf, statusOf } from './run-status';
+import { lookAt, momentOf, pendingOf, statusOf } from './run-status';
 import type { TranscriptPoint } from './history/transcript-point';
-import { transcriptPoint } from './history/transcript-point';
+import { transcriptHead } from './history/transcript-point';
 import type { RunExplanation } from './why/explanation';
 import type * as ReadFacts from './why/read-facts';
 
@@ -92,6 +92,11 @@ export class RunHandle<Output = JsonValue | undefined> {
     return attempt(this.access, () => statusOf(this.access));
   }
 
+  /** Where the run is, and what waits for a person, as `status` and `pending` say it. @internal */
+  look(): ReturnType<typeof lookAt> {
+    return attempt(this.access, () => lookAt(this.access));
+  }
+
   /** Everything that waits for a person. Works without a worker, then from history. */
   pending(): Promise<readonly PendingItem[]> {
     return attempt(this.access, () => pendingOf(this.access));
@@ -133,8 +138,8 @@ export class RunHandle<Output = JsonValue | undefined> {
    * Errors: `invalid-input` for an iteration that the run has not reached.
    * @internal
    */
-  transcriptPoint(iteration?: number): Promise<TranscriptPoint> {
-    return attempt(this.access, () => transcriptPoint(this.access, iteration));
+  transcriptHead(iteration?: number): Promise<Pick<TranscriptPoint, 'head' | 'storeId'>> {
+    return attempt(this.access, () => transcriptHead(this.access, iteration));
   }
 
   /** Why the run is where it is, and what to do now; `taskQueue` is where the reader's commands start runs. @internal */

@@ -14,6 +14,7 @@ import { describeWorkflow } from './known-to-server';
 import type { SegmentEnd } from './history/facts';
 import type { FoldedSegment } from './history/fold';
 import { foldToEnd } from './history/read-history';
+import { abortable } from './run-access';
 import { isNotFound } from './temporal-failure';
 
 function isOutcome(value: unknown): value is RunOutcome {
@@ -56,7 +57,7 @@ export async function awaitOutcome(
   const limit = AbortSignal.any(limits);
   try {
     limit.throwIfAborted();
-    return await client.withAbortSignal(limit, () => endOf(client, runId));
+    return await abortable(client, limit, () => endOf(client, runId));
   } catch (thrown) {
     if (!limit.aborted) throw thrown;
     if (signal?.aborted !== true && (await hasEnded(client, runId))) return endOf(client, runId);

@@ -18,17 +18,36 @@ const queryTimeoutMs = 5_000;
 /** Answer of the query `status`, or the same from history. */
 export async function statusOf(access: RunAccess): Promise<RunStatusView> {
   const asked = await ask<RunStatusView>(access, queryNames.status);
-  if (asked !== undefined) return asked;
-  const { status } = momentOf(await foldToEnd(access.client, access.runId));
-  if (status !== undefined) return status;
-  throw new ClientError('run-not-found', `Run "${access.runId}" has no history any more.`);
+  return asked ?? (await momentNow(access)).status;
 }
 
 /** Answer of the query `pending`, or the same from history. */
 export async function pendingOf(access: RunAccess): Promise<readonly PendingItem[]> {
   const asked = await ask<readonly PendingItem[]>(access, queryNames.pending);
-  if (asked !== undefined) return asked;
-  return momentOf(await foldToEnd(access.client, access.runId)).pending;
+  return asked ?? (await momentNow(access)).pending;
+}
+
+/** Where a run is, and what waits for a person. */
+interface Look {
+  readonly status: RunStatusView;
+  readonly pending: readonly PendingItem[];
+}
+
+/** Both, from one look at history where no worker answers. */
+export async function lookAt(access: RunAccess): Promise<Look> {
+  const [status, pending] = await Promise.all([
+    ask<RunStatusView>(access, queryNames.status),
+    ask<readonly PendingItem[]>(access, queryNames.pending),
+  ]);
+  if (status !== undefined && pending !== undefined) return { status, pending };
+  return momentNow(access);
+}
+
+/** Errors: `run-not-found` for a run whose history is past its retention. */
+async function momentNow({ client, runId }: RunAccess): Promise<Look> {
+  const { status, pending } = momentOf(await foldToEnd(client, runId));
+  if (status !== undefined) return { status, pending };
+  throw new ClientError('run-not-found', `Run "${runId}" has no history any more.`);
 }
 
 /** Where a folded run is, ended where the workflow was ended from outside. */

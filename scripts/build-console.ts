@@ -6,8 +6,16 @@ import { build } from 'esbuild';
 const root = path.resolve(__dirname, '..');
 const source = path.join(root, 'server', 'console');
 const target = path.join(root, 'dist', 'server', 'console');
-/** Packages whose code is in the console; their licenses go with it. */
-const bundled = ['openapi-fetch', 'preact'];
+/** Packages whose code is in the console; their licenses go with it, and they are in the bill of materials. */
+export const bundledInConsole: readonly string[] = ['openapi-fetch', 'preact'];
+
+/** The packages whose files are named in the text, sorted: their folders below `node_modules`. */
+export function packagesIn(text: string): readonly string[] {
+  const found = text.matchAll(
+    /node_modules\/((?:@[\w.-]+\/)?[\w.-]+(?:\/node_modules\/(?:@[\w.-]+\/)?[\w.-]+)*)\//g,
+  );
+  return [...new Set(Array.from(found, ([, folder = '']) => folder))].sort();
+}
 
 async function buildConsole(): Promise<void> {
   rmSync(target, { recursive: true, force: true });
@@ -25,6 +33,11 @@ async function buildConsole(): Promise<void> {
     metafile: true,
     legalComments: 'none',
   });
+  const bundled = packagesIn(Object.keys(metafile.inputs).join('\n'));
+  if (bundled.join() !== bundledInConsole.join())
+    throw new Error(
+      `The console contains ${bundled.join(', ')}; \`bundledInConsole\` in scripts/build-console.ts says ${bundledInConsole.join(', ')}. Name there what it contains.`,
+    );
   const built = Object.keys(metafile.outputs).map((file) => path.basename(file));
   const nameOf = (ending: string): string => {
     const name = built.find((file) => file.endsWith(ending));
@@ -42,4 +55,4 @@ async function buildConsole(): Promise<void> {
     );
 }
 
-void buildConsole();
+if (require.main === module) void buildConsole();

@@ -3,7 +3,7 @@ import type { MetricCounter, MetricMeter } from '@temporalio/common';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { CounterName } from './workflow/counters';
-import { counters } from './workflow/counters';
+import { counters as meanings } from './workflow/counters';
 import type { CountRecord } from './workflow/step-report';
 
 /** Where a workflow runs. */
@@ -12,17 +12,50 @@ interface Place {
   readonly taskQueue: string;
 }
 
+/**
+ * Milliseconds after which what was counted goes to the meter. Each call of the meter crosses into the SDK's native part, and
+ * most counts of a second have the same tags.
+ */
+const gatheringMs = 1_000;
+
+/** Counts of workflows. */
+export interface WorkflowCounts {
+  add(place: Place, counts: readonly CountRecord[]): void;
+  /** Gives the meter what was counted so far. */
+  flush(): void;
+}
+
 /** Makes what counts what workflows report; `meter` is the runtime's, so each count gets the SDK's usual labels here. */
-export function workflowCounters(
-  meter: MetricMeter,
-): (place: Place, counts: readonly CountRecord[]) => void {
-  const made = new Map<CounterName, MetricCounter>();
-  return ({ namespace, taskQueue }, counts) => {
-    for (const { name, value, tags } of counts) {
-      const counter = made.get(name) ?? meter.createCounter(name, '', counters[name]);
-      made.set(name, counter);
-      counter.add(value, { namespace, task_queue: taskQueue, ...tags });
+export function workflowCounts(meter: MetricMeter): WorkflowCounts {
+  const counters = new Map<CounterName, MetricCounter>();
+  const gathered = new Map<string, CountRecord>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    for (const { name, value, tags } of gathered.values()) {
+      const counter = counters.get(name) ?? meter.createCounter(name, '', meanings[name]);
+      counters.set(name, counter);
+      counter.add(value, tags);
     }
+    gathered.clear();
+  }
+
+  return {
+    add: ({ namespace, taskQueue }, counts) => {
+      for (const { name, value, tags } of counts) {
+        const key = JSON.stringify([name, namespace, taskQueue, tags]);
+        const known = gathered.get(key);
+        gathered.set(key, {
+          name,
+          value: value + (known?.value ?? 0),
+          tags: known?.tags ?? { namespace, task_queue: taskQueue, ...tags },
+        });
+      }
+      timer ??= setTimeout(flush, gatheringMs).unref();
+    },
+    flush,
   };
 }
 

@@ -8,7 +8,8 @@ import type { Environment } from '../workers/env';
 import { readEnvironment } from '../workers/env';
 import { installRuntime } from '../workers/logging';
 import { reasonOf, SetupError } from '../workers/setup-error';
-import { lostWorkers, workflowCounters } from './counting';
+import type { WorkflowCounts } from './counting';
+import { lostWorkers, workflowCounts } from './counting';
 import type { TelemetrySettings } from './settings';
 import { telemetrySettings } from './settings';
 import type { startTracing as StartTracing, Tracing } from './tracing';
@@ -65,15 +66,15 @@ function exporterOf(
 function configured<Options extends object>(
   options: Options,
   tracing: Tracing | undefined,
+  workflows: WorkflowCounts | undefined,
 ): Options {
   const { interceptors = {}, sinks }: Observed = options;
-  const count = workflowCounters(Runtime.instance().metricMeter);
   const own: InjectedSinks<TelemetrySinks> = {
     holdfastTelemetry: {
       report: {
         fn: (info, { spans, counts }) => {
           tracing?.record(spans);
-          count(info, counts);
+          workflows?.add(info, counts);
         },
       },
     },
@@ -123,15 +124,17 @@ export async function startTelemetry(
     throw new SetupError(
       "Metrics are on (OTEL_METRICS_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT), but the SDK's runtime is there already: call startTelemetry before connectWorker, and not installRuntime.",
     );
-  const isOn = tracing !== undefined || metrics !== undefined;
+  const signals = (['traces', 'metrics'] as const).filter((kind) => settings[kind] !== undefined);
+  const counts = metrics && workflowCounts(Runtime.instance().metricMeter);
   return {
     name: 'holdfast-telemetry',
-    signals: [
-      ...(tracing === undefined ? [] : (['traces'] as const)),
-      ...(metrics === undefined ? [] : (['metrics'] as const)),
-    ],
-    configureWorker: (options) => (isOn ? configured(options, tracing) : options),
-    // The receiver may be gone: what is seen of runs is worth less than the worker's end.
-    shutdown: async () => tracing?.shutdown().catch(() => undefined),
+    signals,
+    configureWorker: (options) =>
+      signals.length > 0 ? configured(options, tracing, counts) : options,
+    shutdown: async () => {
+      counts?.flush();
+      // The receiver may be gone: what is seen of runs is worth less than the worker's end.
+      await tracing?.shutdown().catch(() => undefined);
+    },
   };
 }

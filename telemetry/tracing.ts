@@ -1,6 +1,14 @@
 /** Traces: OpenTelemetry's SDK in the worker's process. Loaded only where they are wanted. */
-import type { Context, HrTime, Tracer } from '@opentelemetry/api';
-import { context, propagation, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
+import type { Context, HrTime, SpanContext, Tracer } from '@opentelemetry/api';
+import {
+  context,
+  createTraceState,
+  isSpanContextValid,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+} from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import type { IResource } from '@opentelemetry/resources';
 import { Resource } from '@opentelemetry/resources';
@@ -18,10 +26,7 @@ import {
 import type { Context as ActivityContext } from '@temporalio/activity';
 import type { Headers } from '@temporalio/common';
 import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
-import type {
-  ActivityInboundCallsInterceptor,
-  ActivityInterceptorsFactory,
-} from '@temporalio/worker';
+import type { ActivityInterceptors, ActivityInterceptorsFactory } from '@temporalio/worker';
 import { cleaning } from './clean-spans';
 import type { TelemetrySettings } from './settings';
 import type { SpanRecord } from './workflow/step-report';
@@ -73,11 +78,20 @@ function readableSpan(record: SpanRecord, resource: IResource): ReadableSpan {
 /** Activities whose call has a span of the workflow's. */
 const calls: ReadonlySet<string> = new Set(['callModel', 'runTool']);
 
-/** The context that the workflow sent. */
-function contextIn(headers: Headers): Context {
+/** The call's span, as the workflow sent it. The workflow's headers hold no more than this form of W3C Trace Context. */
+function callIn(headers: Headers): SpanContext | undefined {
   const payload = headers['_tracer-data'];
-  if (payload === undefined) return context.active();
-  return propagation.extract(context.active(), defaultPayloadConverter.fromPayload(payload));
+  if (payload === undefined) return undefined;
+  const { traceparent = '', tracestate } = defaultPayloadConverter.fromPayload<{
+    readonly traceparent?: string;
+    readonly tracestate?: string;
+  }>(payload);
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
+  const span = {
+    ...{ traceId, spanId, traceFlags: parseInt(flags, 16), isRemote: true },
+    ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
+  };
+  return isSpanContextValid(span) ? span : undefined;
 }
 
 /** Whether no request was sent, so that the call has no span. */
@@ -86,31 +100,43 @@ function wasSpared(thrown: unknown): boolean {
   return (failure as { readonly spared?: true } | undefined)?.spared === true;
 }
 
-/**
- * Runs an attempt of a call within the call's span. An attempt that fails has a span of its own, named as Temporal's interceptor
- * would: the call has only the end of the last one.
- */
-function withinCall({ info }: ActivityContext, tracer: Tracer): ActivityInboundCallsInterceptor {
+/** A span of its own for an attempt that failed, named as Temporal's interceptor would: the call has only the end of the last one. */
+function recordFailed(
+  { info: { activityType, attempt, activityId } }: ActivityContext,
+  tracer: Tracer,
+  { thrown, within, startTime }: { thrown: unknown; within: Context; startTime: number },
+): void {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const span = tracer.startSpan(`RunActivity:${activityType}`, { startTime }, within);
+  span.setAttributes({
+    'holdfast.attempt': attempt,
+    temporalActivityId: activityId,
+    'error.type': (thrown instanceof ApplicationFailure ? thrown.type : undefined) ?? error.name,
+  });
+  span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
+  span.end();
+}
+
+/** Runs an attempt of a call within the call's span, whose ids its log lines get. */
+function withinCall(activity: ActivityContext, tracer: Tracer): ActivityInterceptors {
+  let ids = {};
   return {
-    execute: async (input, next) => {
-      const within = contextIn(input.headers);
-      const startTime = Date.now();
-      try {
-        return await context.with(within, () => next(input));
-      } catch (thrown) {
-        if (wasSpared(thrown)) throw thrown;
-        const name = `RunActivity:${info.activityType}`;
-        const span = tracer.startSpan(name, { startTime }, within);
-        const { attempt, activityId } = info;
-        span.setAttributes({ 'holdfast.attempt': attempt, temporalActivityId: activityId });
-        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
-        const type = thrown instanceof ApplicationFailure ? thrown.type : undefined;
-        span.setAttribute('error.type', type ?? error.name);
-        span.end();
-        throw thrown;
-      }
+    inbound: {
+      execute: async (input, next) => {
+        const call = callIn(input.headers);
+        if (call === undefined) return next(input);
+        ids = { trace_id: call.traceId, span_id: call.spanId };
+        const within = trace.setSpanContext(context.active(), call);
+        const startTime = Date.now();
+        try {
+          return await context.with(within, next, undefined, input);
+        } catch (thrown) {
+          if (!wasSpared(thrown)) recordFailed(activity, tracer, { thrown, within, startTime });
+          throw thrown;
+        }
+      },
     },
+    outbound: { getLogAttributes: (input, next) => next({ ...ids, ...input }) },
   };
 }
 
@@ -130,12 +156,13 @@ export function startTracing(
   provider.register();
   const tracer: Tracer = provider.getTracer(scope.name);
   return {
-    activity: (activity) => ({
-      inbound: calls.has(activity.info.activityType)
+    activity: (activity) =>
+      calls.has(activity.info.activityType)
         ? withinCall(activity, tracer)
-        : new OpenTelemetryActivityInboundInterceptor(activity, { tracer }),
-      outbound: new OpenTelemetryActivityOutboundInterceptor(activity),
-    }),
+        : {
+            inbound: new OpenTelemetryActivityInboundInterceptor(activity, { tracer }),
+            outbound: new OpenTelemetryActivityOutboundInterceptor(activity),
+          },
     record: (spans) => {
       for (const span of spans) processor.onEnd(readableSpan(span, resource));
     },

@@ -33,7 +33,9 @@ function standardError(): DestinationStream {
 /** Gives a pino logger the form that the Temporal SDK wants; pino's level decides what is written. */
 export function toTemporalLogger(logger: Logger): DefaultLogger {
   return new DefaultLogger('TRACE', ({ level, message, meta }) => {
-    logger[level.toLowerCase() as Lowercase<typeof level>](plain(meta), message);
+    const name = level.toLowerCase() as Lowercase<typeof level>;
+    // The SDK traces every task.
+    if (logger.isLevelEnabled(name)) logger[name](plain(meta), message);
   });
 }
 

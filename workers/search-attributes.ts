@@ -1,6 +1,7 @@
 /** Holdfast's search attributes, and their registration on any Temporal cluster. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
+import { isGrpcServiceError } from '@temporalio/client';
 import { searchAttributes } from '../workflows/contract';
 import { reasonOf, SetupError } from './setup-error';
 
@@ -22,46 +23,69 @@ export const holdfastSearchAttributes: Readonly<Record<string, SearchAttributeTy
   [searchAttributes.usd]: 'Double',
 };
 
-type OperatorAccess = Pick<Connection, 'operatorService'>;
+type ServerAccess = Pick<Connection, 'operatorService' | 'workflowService'>;
 
 /** Names in `temporal.api.enums.v1.IndexedValueType`, each at the place of its number. */
 const typeNames = 'UNSPECIFIED TEXT KEYWORD INT DOUBLE BOOL DATETIME KEYWORD_LIST'.split(' ');
 const codeOf = (type: SearchAttributeTypeName): number => typeNames.indexOf(type.toUpperCase());
 
-/** Servers refresh their cache of search attributes every 10 s at most. */
-const visibleWithinMs = 30_000;
+/** Servers refresh their caches of search attributes every 10 s at most. */
+const usableWithinMs = 30_000;
 const pollMs = 200;
+/** gRPC's invalid-argument. */
+const invalidArgument = 3;
 
 /**
- * Adds the search attributes that the namespace lacks and waits until the server knows them.
+ * Adds the search attributes that the namespace lacks and waits until runs can be started and found with them.
  *
  * Contract: idempotent, safe when two callers do it at once; never changes or removes an attribute.
  * Errors: `SetupError` if one exists with another type, if the caller may not add (Temporal Cloud: names the command
- * to use there), if the namespace is unknown, or if they do not appear within 30 s.
+ * to use there), if the namespace is unknown, or if they cannot be used within 30 s.
  */
 export async function registerSearchAttributes(
-  connection: OperatorAccess,
+  connection: ServerAccess,
   namespace: string,
 ): Promise<{ readonly added: readonly string[]; readonly present: readonly string[] }> {
   const added = await missingFrom(connection, namespace);
   if (added.length > 0) await addAttributes(connection, namespace, added);
-  const deadline = Date.now() + visibleWithinMs;
-  for (let missing = added; missing.length > 0;) {
-    missing = await missingFrom(connection, namespace);
-    if (missing.length > 0 && Date.now() >= deadline)
+  const deadline = Date.now() + usableWithinMs;
+  while (!(await areUsable(connection, namespace))) {
+    if (Date.now() >= deadline)
       throw new SetupError(
-        `Temporal accepted the search attributes ${missing.join(', ')} but does not list them after ` +
-          `${visibleWithinMs / 1000} s. Run \`holdfast setup\` again, or look at the server's log.`,
+        `Namespace "${namespace}" has Holdfast's search attributes, but Temporal takes no query with them after ` +
+          `${usableWithinMs / 1000} s. Run \`holdfast setup\` again, or look at the server's log.`,
       );
-    if (missing.length > 0) await delay(pollMs);
+    await delay(pollMs);
   }
   const present = Object.keys(holdfastSearchAttributes).filter((name) => !added.includes(name));
   return { added, present };
 }
 
+/**
+ * Whether the server takes a query with every attribute. Other servers than the embedded one list a new attribute at once, but
+ * refuse to start runs with it, or to find them by it, until their cache is fresh.
+ */
+async function areUsable({ workflowService }: ServerAccess, namespace: string): Promise<boolean> {
+  const query = Object.keys(holdfastSearchAttributes)
+    .map((name) => `${name} IS NULL`)
+    .join(' AND ');
+  try {
+    await workflowService.countWorkflowExecutions({ namespace, query });
+    return true;
+  } catch (thrown) {
+    const code: number | undefined = isGrpcServiceError(thrown) ? thrown.code : undefined;
+    if (code === invalidArgument) return false;
+    throw new SetupError(
+      `Temporal did not count the runs of namespace "${namespace}": ${reasonOf(thrown)}. ` +
+        'Check TEMPORAL_NAMESPACE and that the account may read the namespace.',
+      { cause: thrown },
+    );
+  }
+}
+
 /** The attributes that the namespace lacks. */
 async function missingFrom(
-  { operatorService }: OperatorAccess,
+  { operatorService }: ServerAccess,
   namespace: string,
 ): Promise<readonly string[]> {
   const { customAttributes: known } = await operatorService
@@ -86,7 +110,7 @@ async function missingFrom(
 }
 
 async function addAttributes(
-  connection: OperatorAccess,
+  connection: ServerAccess,
   namespace: string,
   names: readonly string[],
 ): Promise<void> {

@@ -14,7 +14,14 @@ interface Flag {
 }
 
 /** The flags by name. */
-const flags: Readonly<Record<string, Flag>> = {};
+const flags: Readonly<Record<string, Flag>> = {
+  'asks-again': {
+    change:
+      'A repeated effect, and an answer before the work, are asked about once (R-TOOL-14, R-ERR-9).',
+    since: '0.4.0',
+    removable: 'once no run in flight is older than 0.4.0',
+  },
+};
 
 /** Names of the flags that this version knows: recorded in the snapshot of each run that it starts. */
 export const flagNames: readonly string[] = Object.keys(flags);

@@ -1,4 +1,5 @@
 /** Finds the outcome of a call whose effect may have happened: an interrupted attempt, a time limit, a lost connection. */
+import { setTimeout } from 'node:timers/promises';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { OwnedTool } from '../stores/store';
@@ -6,11 +7,15 @@ import { givenOutput } from '../tool-output/tool-output';
 import type { Execution, ExecutionPlace, FinishedExecution } from './tool-execution';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
 import { describeThrown } from './error-text';
+import { saysServiceFailed } from './outage';
 import type { ProbeAnswer, Tool } from '../tools/tool';
 import { defined } from '../../workflows/core/json';
 
 /** Milliseconds that a probe may take: less than an activity's grace period, so that its answer is still stored (ADR 0023). */
 const probeLimitMs = 20_000;
+
+/** Milliseconds between tries while a service cannot be reached: 31 s in all, longer than most restarts (ADR 0086). */
+const pausesMs = [1_000, 2_000, 4_000, 8_000, 16_000];
 
 /** Milliseconds that a repeat gets at least, if the first execution has used up its time. */
 const minRepeatMs = 1_000;
@@ -32,13 +37,22 @@ export function unknownOutcome(tool: Tool, what: string, evidence: string): Fail
   );
 }
 
-/** Asks a probe. If it fails, the answer is `unknown`. */
-export async function askProbe(
+/** Waits before another try; a call that must stop does not wait on. */
+async function pause(ms: number, { stopped }: ExecutionPlace): Promise<void> {
+  try {
+    await setTimeout(ms, undefined, { signal: stopped });
+  } catch {
+    throw interruption() ?? stopped.reason;
+  }
+}
+
+/** Asks a probe once. A text is why it failed. */
+async function probeOnce(
   tool: Tool,
   place: ExecutionPlace,
   value: unknown,
   probe: NonNullable<Tool['probe']>,
-): Promise<ProbeAnswer> {
+): Promise<ProbeAnswer | string> {
   try {
     const answer = await withToolContext(Math.min(tool.timeoutMs, probeLimitMs), place, (context) =>
       probe(place.input.idempotencyKey, value, context),
@@ -49,24 +63,62 @@ export async function askProbe(
   } catch (thrown) {
     if (place.stopped.aborted) throw interruption() ?? place.stopped.reason;
     if (thrown instanceof InfraException) throw thrown;
-    return { type: 'unknown', evidence: `its probe failed: ${describeThrown(thrown)}` };
+    return describeThrown(thrown);
   }
 }
 
-/** Repeats a keyed call once with its key; if that fails too, the outcome is unknown. */
+/** Asks a probe, again while its service cannot be reached and `leftMs` last. If it fails, the answer is `unknown`. */
+export async function askProbe(
+  tool: Tool,
+  place: ExecutionPlace,
+  value: unknown,
+  probe: NonNullable<Tool['probe']>,
+  leftMs = tool.timeoutMs,
+): Promise<ProbeAnswer> {
+  const endsAt = performance.now() + leftMs;
+  let answer = await probeOnce(tool, place, value, probe);
+  for (const ms of pausesMs) {
+    if (typeof answer !== 'string' || !saysServiceFailed(answer)) break;
+    if (performance.now() + ms > endsAt) break;
+    await pause(ms, place);
+    answer = await probeOnce(tool, place, value, probe);
+  }
+  return typeof answer === 'string'
+    ? { type: 'unknown', evidence: `its probe failed: ${answer}` }
+    : answer;
+}
+
+/** Whether a repeat that failed says nothing about the call before it: its service could not be reached, or was cut off. */
+function isUnreached(again: Execution): again is Failed {
+  return (
+    again.type === 'error' &&
+    (again.isOutcomeUnknown === true || saysServiceFailed(again.error.message))
+  );
+}
+
+/**
+ * Repeats a keyed call with its key, again while its service cannot be reached and the tool's time lasts; if that fails too, the
+ * outcome is unknown.
+ */
 async function repeatKeyed(
   tool: Tool,
   value: unknown,
   place: ExecutionPlace,
   failed: Failed,
-  usedMs: number,
+  endsAt: number,
 ): Promise<Execution> {
   // A tool that says so itself has done what can be done.
   if (['tool_timeout', 'outcome_unknown'].includes(failed.error.code)) return failed;
-  const leftMs = Math.max(tool.timeoutMs - usedMs, minRepeatMs);
-  const again = await executeTool(tool, value, place, leftMs);
-  return again.type === 'error' && again.isOutcomeUnknown === true
-    ? unknownOutcome(tool, 'The call failed twice midway', again.error.message)
+  const repeat = (): Promise<Execution> =>
+    executeTool(tool, value, place, Math.max(endsAt - performance.now(), minRepeatMs));
+  let [again, tries] = [await repeat(), 2];
+  for (const ms of pausesMs) {
+    if (!isUnreached(again) || performance.now() + ms > endsAt) break;
+    await pause(ms, place);
+    [again, tries] = [await repeat(), tries + 1];
+  }
+  return isUnreached(again)
+    ? unknownOutcome(tool, `The call failed ${tries} times midway`, again.error.message)
     : again;
 }
 
@@ -75,9 +127,10 @@ async function reconcile(
   value: unknown,
   place: ExecutionPlace,
   failed: Failed,
+  leftMs?: number,
 ): Promise<FinishedExecution> {
   if (tool.probe === undefined) return failed;
-  const answer = await askProbe(tool, place, value, tool.probe);
+  const answer = await askProbe(tool, place, value, tool.probe, leftMs);
   const { error, output } = failed;
   switch (answer.type) {
     case 'applied':
@@ -95,12 +148,12 @@ async function reconcile(
 
 /** Executes a call for the first time, and resolves a failure that leaves its outcome unknown. */
 async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): Promise<Execution> {
-  const startedAt = performance.now();
+  const endsAt = performance.now() + tool.timeoutMs;
   const execution = await executeTool(tool, value, place);
   if (execution.type !== 'error' || execution.isOutcomeUnknown !== true) return execution;
   return tool.effect === 'keyed'
-    ? repeatKeyed(tool, value, place, execution, performance.now() - startedAt)
-    : settleUnknown(tool, value, place, execution);
+    ? repeatKeyed(tool, value, place, execution, endsAt)
+    : settleUnknown(tool, value, place, execution, endsAt - performance.now());
 }
 
 /** What becomes of a failure by which a call may have taken effect, and that nothing here repeats. */
@@ -109,10 +162,11 @@ export async function settleUnknown<Given extends Execution>(
   value: unknown,
   place: ExecutionPlace,
   execution: Given | Failed,
+  leftMs?: number,
 ): Promise<Given | FinishedExecution> {
   if (execution.type !== 'error' || execution.isOutcomeUnknown !== true || tool.effect === 'read')
     return execution;
-  if (tool.effect === 'reconcilable') return reconcile(tool, value, place, execution);
+  if (tool.effect === 'reconcilable') return reconcile(tool, value, place, execution, leftMs);
   return execution.error.code === 'tool_timeout'
     ? execution
     : unknownOutcome(tool, 'The call failed midway', execution.error.message);

@@ -243,6 +243,8 @@ export function parametersHint(schema: JsonObject): string {
   const required = Array.isArray(schema['required'])
     ? schema['required'].filter((name): name is string => typeof name === 'string')
     : [];
+  if (schema['additionalProperties'] === false && propertyNames(schema).length === 0)
+    return 'The tool takes no parameters: call it with {}.';
   const optional = propertyNames(schema).filter((name) => !required.includes(name));
   const quoted = (names: readonly string[]): string =>
     `[${names.map((name) => `'${name}'`).join(', ')}]`;

@@ -117,7 +117,7 @@ export const disabledMutants: readonly DisabledMutant[] = [
   },
   {
     file: 'activities/stores/content/sweep.ts',
-    at: 'if (page.length < pageRows) return;',
+    at: 'after = page.length < pageRows ? undefined : page.at(-1)?.hash;',
     mutator: 'ConditionalExpression',
     original: 'page.length < pageRows',
     replacement: 'false',

@@ -1,5 +1,6 @@
 /** Reads a history page by page, once or live, even if its events are too large for one page. */
 import type { WorkflowClient } from '@temporalio/client';
+import { abortable } from '../run-access';
 import { isDeadlineExceeded, isTooLarge } from '../temporal-failure';
 import type { HistoryEvent } from './facts';
 
@@ -22,7 +23,7 @@ const longPollMs = 70_000;
 export interface ReadOptions {
   /** Follows the run until it ends. Default false: reads what exists now. */
   readonly follow?: boolean;
-  /** The segment to begin with, where history has it. Default: the oldest one. */
+  /** The segment to begin with, where history has it; Infinity for the newest one. Default: the oldest one. */
   readonly fromSegment?: number;
   /** Ends a reading that waits. */
   readonly signal?: AbortSignal;
@@ -46,8 +47,7 @@ export async function* historyPages(
   while (!signal.aborted) {
     const request = { namespace, execution, waitNewEvent, maximumPageSize, nextPageToken };
     try {
-      // A signal of its own each time, since the SDK leaves its listeners behind.
-      const page = await client.withAbortSignal(AbortSignal.any([signal]), () =>
+      const page = await abortable(client, signal, () =>
         client.withDeadline(Date.now() + longPollMs, () =>
           client.workflowService.getWorkflowExecutionHistory(request),
         ),

@@ -38,13 +38,14 @@ export async function* foldRun(
   }
 }
 
-/** The run as far as its history shows it now. Errors: as `foldRun`. */
+/** The run as far as its history shows it now: its newest segment, which began with the state of those before. Errors: as `foldRun`. */
 export async function foldToEnd(
   client: WorkflowClient,
   workflowId: string,
 ): Promise<FoldedSegment> {
   let last = new SegmentFold(workflowId).folded();
-  for await (const { folded } of foldRun(client, workflowId)) last = folded;
+  for await (const { folded } of foldRun(client, workflowId, { fromSegment: Infinity }))
+    last = folded;
   return last;
 }
 

@@ -124,8 +124,26 @@ export async function transcriptPoint(
   access: RunAccess,
   iteration?: number,
 ): Promise<TranscriptPoint> {
+  const { client, runId } = access;
   const headNow = async (): Promise<string | undefined> => (await statusOf(access)).head;
-  return pointIn(readFacts(access.client, access.runId), access.runId, iteration, headNow);
+  // Each segment begins with the request, and with what the ones before have led to.
+  const facts = readFacts(client, runId, iteration === undefined ? { fromSegment: Infinity } : {});
+  return pointIn(facts, runId, iteration, headNow);
+}
+
+/** Where the transcript is: as `transcriptPoint`, but the present one without its history. */
+export async function transcriptHead(
+  access: RunAccess,
+  iteration?: number,
+): Promise<Pick<TranscriptPoint, 'head' | 'storeId'>> {
+  if (iteration !== undefined) return transcriptPoint(access, iteration);
+  const { head, storeId } = await statusOf(access);
+  if (head === undefined || storeId === undefined) throw noTranscript(access.runId);
+  return { head, storeId };
+}
+
+function noTranscript(runId: string): ClientError {
+  return new ClientError('no-transcript', `Run "${runId}" has no transcript yet.`);
 }
 
 /** The same in the facts of the history of the run `runId`. */
@@ -138,8 +156,7 @@ export async function pointIn(
   const heads = await headsOf(facts, runId);
   const last = Math.max(0, ...heads.before.keys(), ...heads.after.keys());
   const { request, storeId, runKey, contextOf } = heads;
-  if (request === undefined || storeId === undefined)
-    throw new ClientError('no-transcript', `Run "${runId}" has no transcript yet.`);
+  if (request === undefined || storeId === undefined) throw noTranscript(runId);
   const head =
     iteration === undefined
       ? await headNow()

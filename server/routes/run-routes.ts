@@ -136,7 +136,7 @@ export function lookRoutes(api: Api, world: RouteWorld): void {
     },
     async ({ params, token }) => {
       const { run, summary } = await visibleRun(world, token, params.runId);
-      const [status, pending] = await Promise.all([run.status(), run.pending()]);
+      const { status, pending } = await run.look();
       const { head: _head, storeId: _store, ...shown } = status;
       return { ...summary, ...shown, pending };
     },

@@ -145,7 +145,7 @@ export function storyRoutes(api: Api, world: RouteWorld): void {
     async ({ params, query, token }) => {
       const { run } = await visibleRun(world, token, params.runId);
       const store = storeOf(world, 'transcripts');
-      const { head, storeId } = await run.transcriptPoint(query.at);
+      const { head, storeId } = await run.transcriptHead(query.at);
       if (storeId !== store.id)
         throw new HttpProblem(
           409,

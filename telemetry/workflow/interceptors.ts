@@ -27,18 +27,16 @@ let runSpans: RunSpans | undefined;
 const { holdfastTelemetry } = proxySinks<TelemetrySinks>();
 
 function report({ spans, counts }: StepReport): void {
-  const sampled = trace?.isSampled === true ? spans : [];
-  if (sampled.length + counts.length > 0) holdfastTelemetry.report({ spans: sampled, counts });
+  if (spans.length + counts.length > 0) holdfastTelemetry.report({ spans, counts });
 }
 
 /** Follows an agent's run from its first step. */
 function follow(context: TraceContext): void {
   const { workflowId } = workflowInfo();
-  const spans = createRunSpans(context, workflowId);
-  runSpans = spans;
+  runSpans = context.isSampled ? createRunSpans(context, workflowId) : undefined;
   observeRun((step) => {
-    [lastState] = step.decided;
-    report({ spans: spans.take(step), counts: countsOf(step) });
+    lastState = step.decided[0];
+    report({ spans: runSpans?.take(step) ?? [], counts: countsOf(step) });
     logStep(step);
   });
 }
@@ -94,10 +92,10 @@ const inbound: WorkflowInboundCallsInterceptor = {
     if (workflowInfo().workflowType === agentRunWorkflow) follow(context);
     try {
       const result = await next({ ...input, headers });
-      endRun(context, startMs);
+      if (context.isSampled) endRun(context, startMs);
       return result;
     } catch (thrown) {
-      endRun(context, startMs, thrown);
+      if (context.isSampled) endRun(context, startMs, thrown);
       throw thrown;
     }
   },

@@ -101,17 +101,6 @@ function countCommand(command: RunCommand, state: RunState, add: Add): void {
   }
 }
 
-/** Numbers of the run's account, of a state or of a run that has not begun. */
-function accountOf(state: RunState | undefined) {
-  return {
-    iterations: state?.counters.iterations ?? 0,
-    troubles: state?.corrections.troubles ?? 0,
-    atFirstRetry: state?.corrections.atFirstRetry ?? 0,
-    usage: state?.usage ?? noUsage,
-    nanoUsd: state?.budget.spentNanoUsd ?? 0,
-  };
-}
-
 function countCooldowns({ before, decided: [{ health }] }: RunStep, add: Add): void {
   if (health === before?.health) return;
   for (const [route, { cooldownUntilMs, lastErrorReason }] of Object.entries(health.routes))
@@ -122,18 +111,34 @@ function countCooldowns({ before, decided: [{ health }] }: RunStep, add: Add): v
       });
 }
 
-/** What the step added to the run's account. What a subagent consumed counts in the subagent's own run. */
+/** What the step added to the run's account. Most steps leave most of it as it was. */
 function countAccount({ before, event, decided: [state] }: RunStep, add: Add): void {
-  const [then, now] = [accountOf(before), accountOf(state)];
-  add('agent_iterations', now.iterations - then.iterations);
-  add('agent_corrections', now.troubles - then.troubles);
-  add('agent_corrections_first_retry', now.atFirstRetry - then.atFirstRetry);
-  if (event.type === 'subagent-ended') return;
-  const model = state.snapshot?.chain[state.lastRouteIndex ?? 0]?.model ?? 'unknown';
-  const tags = { provider: providerOf(state), model };
-  for (const [type, key] of tokenTypes)
-    add('agent_tokens', now.usage[key] - then.usage[key], { ...tags, type });
-  add('agent_cost_nanousd', now.nanoUsd - then.nanoUsd, tags);
+  const { counters, corrections } = state;
+  if (counters !== before?.counters)
+    add('agent_iterations', counters.iterations - (before?.counters.iterations ?? 0));
+  if (corrections !== before?.corrections) {
+    const { troubles, atFirstRetry } = before?.corrections ?? { troubles: 0, atFirstRetry: 0 };
+    add('agent_corrections', corrections.troubles - troubles);
+    add('agent_corrections_first_retry', corrections.atFirstRetry - atFirstRetry);
+  }
+  // What a subagent consumed counts in the subagent's own run.
+  if (event.type !== 'subagent-ended') countSpend(before, state, add);
+}
+
+function modelOf({ snapshot, lastRouteIndex = 0 }: RunState): string {
+  return snapshot?.chain[lastRouteIndex]?.model ?? 'unknown';
+}
+
+function countSpend(before: RunState | undefined, state: RunState, add: Add): void {
+  const { usage, budget } = state;
+  if (usage === before?.usage && budget === before.budget) return;
+  const tags = { provider: providerOf(state), model: modelOf(state) };
+  const usageBefore = before?.usage ?? noUsage;
+  for (const [type, key] of tokenTypes) {
+    const tokens = usage[key] - usageBefore[key];
+    if (tokens > 0) add('agent_tokens', tokens, { ...tags, type });
+  }
+  add('agent_cost_nanousd', budget.spentNanoUsd - (before?.budget.spentNanoUsd ?? 0), tags);
 }
 
 /** Codes of failures after which the same route was asked again. */

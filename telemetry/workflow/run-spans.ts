@@ -1,8 +1,6 @@
 /** The spans of a run by the GenAI conventions: each model call and each tool call, from the facts of its history. */
 import type { RunStep } from '../../workflows/run-observer';
-import type { Usage } from '../../workflows/core/budget/spend';
-import { defined } from '../../workflows/core/json';
-import type { StopReason } from '../../workflows/core/model-call/ports';
+import type { CallModelResult, StopReason } from '../../workflows/core/model-call/ports';
 import type { RunCommand } from '../../workflows/core/run/protocol';
 import type { RunState } from '../../workflows/core/run/state';
 import type { SpanAttributes, SpanRecord } from './step-report';
@@ -31,15 +29,13 @@ const finishReasons: Readonly<Record<StopReason, string>> = {
 };
 
 /** A call in flight. */
-interface OpenSpan extends Pick<SpanRecord, 'name' | 'kind' | 'startMs' | 'attributes'> {
-  readonly spanId: string;
-}
+type OpenSpan = Pick<SpanRecord, 'spanId' | 'name' | 'kind' | 'startMs' | 'attributes'>;
 
 /** How a call ended. */
 interface CallEnd {
   readonly attributes?: SpanAttributes;
   /** A code of Holdfast's, and what people read. */
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 
 /** The agent that acts. */
@@ -53,36 +49,35 @@ export function providerOf({ snapshot, lastRouteIndex = 0 }: RunState): string {
   return providerNames[provider] ?? provider;
 }
 
-function usageAttributes(usage: Usage): SpanAttributes {
+/** What the reply says. `usd`: of it and its failed attempts, as the timeline has them. */
+function replyAttributes({ usage, stopReason }: CallModelResult, usd?: number): SpanAttributes {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-  return {
+  const attributes = {
+    'gen_ai.response.finish_reasons': [finishReasons[stopReason]],
     // The conventions count cached tokens among the input.
     'gen_ai.usage.input_tokens': inputTokens + cacheReadTokens + cacheWriteTokens,
     'gen_ai.usage.output_tokens': outputTokens,
     'gen_ai.usage.cache_read.input_tokens': cacheReadTokens,
     'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokens,
   };
+  return usd === undefined ? attributes : { ...attributes, 'gen_ai.usage.cost': usd };
 }
 
-/** US dollars of the reply, its failed attempts included, as the timeline has them. */
-function costAttributes({ decided: [, commands] }: RunStep): SpanAttributes {
+function usdOf(commands: readonly RunCommand[]): number | undefined {
   for (const command of commands)
     if (command.type === 'publish' && command.entry.type === 'ModelRepliedEvent')
-      return command.entry.usd === undefined ? {} : { 'gen_ai.usage.cost': command.entry.usd };
-  return {};
+      return command.entry.usd;
+  return undefined;
 }
 
 /** What the step's event ended: the call's name, and how; undefined if it ended none. */
-function endIn(step: RunStep): readonly [call: string, end: CallEnd | undefined] | undefined {
-  const { event } = step;
+function endIn({
+  event,
+  decided: [, commands],
+}: RunStep): readonly [call: string, end: CallEnd | undefined] | undefined {
   if (event.type === 'model-call-completed') {
-    const { usage, stopReason, error } = event.result;
-    const attributes = {
-      'gen_ai.response.finish_reasons': [finishReasons[stopReason]],
-      ...usageAttributes(usage),
-      ...costAttributes(step),
-    };
-    return [event.callId, { attributes, ...defined({ error }) }];
+    const { error } = event.result;
+    return [event.callId, { attributes: replyAttributes(event.result, usdOf(commands)), error }];
   }
   // Nothing was sent.
   if (event.type === 'model-call-held-back') return [event.callId, undefined];
@@ -92,7 +87,7 @@ function endIn(step: RunStep): readonly [call: string, end: CallEnd | undefined]
   }
   if (event.type === 'tool-call-failed') return [event.toolCallId, { error: event.failure }];
   if (event.type !== 'tool-call-completed' || event.result.work !== undefined) return undefined;
-  return [event.toolCallId, defined({ error: event.result.error })];
+  return [event.toolCallId, { error: event.result.error }];
 }
 
 /** The span that a command begins, with the name of its call; undefined if it begins none. */
@@ -146,32 +141,29 @@ export function createRunSpans(trace: TraceContext, runId: string): RunSpans {
     const span = open.get(call);
     open.delete(call);
     if (span === undefined || ended === undefined) return [];
-    const { attributes = {}, error } = ended;
     const { traceId, spanId: parentSpanId } = trace;
+    const { error } = ended;
+    const attributes = { ...span.attributes, ...ended.attributes };
+    const record = { ...span, traceId, parentSpanId, endMs, attributes };
+    if (error === undefined) return [record];
     return [
       {
-        ...{ traceId, parentSpanId, ...span, endMs },
-        attributes: {
-          ...span.attributes,
-          ...attributes,
-          ...(error === undefined ? {} : { 'error.type': error.code }),
-        },
-        ...(error === undefined ? {} : { error: error.message }),
+        ...record,
+        attributes: { ...attributes, 'error.type': error.code },
+        error: error.message,
       },
     ];
   }
 
   return {
     take: (step) => {
-      const [, commands] = step.decided;
       const ended = endIn(step);
       const spans = ended === undefined ? [] : end(...ended, step.event.atMs);
-      for (const command of commands) {
-        const [call, span] = beginningIn(command, step, runId) ?? [];
+      for (const command of step.decided[1]) {
+        const began = beginningIn(command, step, runId);
         // A tool call may take two activities (ADR 0058).
-        if (call === undefined || span === undefined || open.has(call)) continue;
-        // One that failed with its store is made again, with the same id.
-        open.set(call, { ...span, spanId: trace.spanIdOf(`${call}/${span.startMs}`) });
+        if (began === undefined || open.has(began[0])) continue;
+        open.set(began[0], { ...began[1], spanId: trace.nextSpanId() });
       }
       return spans;
     },

@@ -23,26 +23,23 @@ export interface TraceContext {
   withHeader(headers: Headers, parentSpanId?: string): Headers;
   /** The same for Nexus, whose headers are texts. */
   readonly carrier: Carrier;
-  /** Id of the span of a call of this workflow run. */
-  spanIdOf(call: string): string;
+  /** The id of the workflow run's next span: the same ones in the same order in every replay. */
+  nextSpanId(): string;
 }
-
-/** Bits of each half of a span's id. */
-const wordMask = 0xffff_ffff;
 
 function hex(word: number): string {
   return (word >>> 0).toString(16).padStart(8, '0');
 }
 
-/** 64 bits of a text: two rounds of FNV-1a with different starts. Ids must differ within one trace, no more. */
-function digest64(text: string): string {
+/** Two words of 32 bits of a text: FNV-1a with different starts. Ids must differ within one trace, no more. */
+function digest64(text: string): readonly [high: number, low: number] {
   let [low, high] = [0x811c_9dc5, 0x9747_b28c];
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
-    low = Math.imul(low ^ unit, 0x0100_0193) & wordMask;
-    high = Math.imul(high ^ unit, 0x85eb_ca6b) & wordMask;
+    low = Math.imul(low ^ unit, 0x0100_0193);
+    high = Math.imul(high ^ unit, 0x85eb_ca6b);
   }
-  return hex(high) + hex(low);
+  return [high, low];
 }
 
 const traceparentForm = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
@@ -61,6 +58,13 @@ function carrierIn(headers: Headers): Carrier | undefined {
   }
 }
 
+/** A header whose bytes from `at` on are another id. The sandbox has no native encoder of text, and encoding is slow in it. */
+function withId({ metadata, data }: Payload, at: number, id: string): Payload {
+  const bytes = new Uint8Array(data ?? []);
+  for (let index = 0; index < id.length; index += 1) bytes[at + index] = id.charCodeAt(index);
+  return { metadata: metadata ?? null, data: bytes };
+}
+
 /**
  * The trace that a workflow run belongs to. A workflow whose starter sent none begins one whose id is that of its first run.
  *
@@ -74,14 +78,17 @@ export function traceContextOf(
   const parsed = traceparentForm.exec(received?.traceparent ?? '');
   const [, traceId = firstExecutionRunId.replaceAll('-', ''), parentSpanId, flags = '01'] =
     parsed ?? [];
-  const spanId = digest64(runId);
+  const [high, low] = digest64(runId);
+  const prefix = hex(high);
+  const spanId = prefix + hex(low);
+  let made = 0;
   const { tracestate } = received ?? {};
-  const carrierOf = (parent: string): Carrier => ({
-    traceparent: `00-${traceId}-${parent}-${flags}`,
+  const carrier: Carrier = {
+    traceparent: `00-${traceId}-${spanId}-${flags}`,
     ...(parsed === null || tracestate === undefined ? {} : { tracestate }),
-  });
-  const carrier = carrierOf(spanId);
+  };
   const own = defaultPayloadConverter.toPayload(carrier);
+  const idAt = JSON.stringify(carrier).indexOf(`-${spanId}-`) + 1;
   return {
     traceId,
     spanId,
@@ -90,9 +97,11 @@ export function traceContextOf(
     carrier,
     withHeader: (given, parent) => ({
       ...given,
-      [traceHeader]:
-        parent === undefined ? own : defaultPayloadConverter.toPayload(carrierOf(parent)),
+      [traceHeader]: parent === undefined ? own : withId(own, idAt, parent),
     }),
-    spanIdOf: (call) => digest64(`${runId}/${call}`),
+    nextSpanId: () => {
+      made += 1;
+      return prefix + hex(low + made);
+    },
   };
 }

@@ -199,7 +199,7 @@ test("a plan is asked for in the route's tier, with a sampling and a form of its
 });
 
 test('the worker logs every plan, and never its arguments', async () => {
-  const { logs } = await planned({ path: 'a', password: secret });
+  const { logs } = await planned({ path: 'c', password: secret });
   const told = logs.find(({ message }) => message === 'A recovery was planned');
   expect(told?.meta).toMatchObject({
     trouble: expect.stringMatching(/^loop: /) as string,
@@ -217,7 +217,7 @@ test('the worker logs every plan, and never its arguments', async () => {
 });
 
 test('a secret in planned arguments reaches the tool by reference, and no history or prompt', async () => {
-  const { plan, prompt } = await planned({ path: 'a', password: secret });
+  const { plan, prompt } = await planned({ path: 'c', password: secret });
   expect(plan.source).toBe('model');
   expect(JSON.stringify(plan)).not.toContain(secret);
   const blob = await stored.store.getBlob(plan.call?.inputBlob ?? '');
@@ -344,5 +344,46 @@ describe('a path that a rule took from an earlier call', () => {
     expect(await of('a', 'a')).toMatchObject({ input: { path: 'a' } });
     expect(await of('b', 'a')).toBeUndefined();
     expect(await of('a', 'b')).toBeUndefined();
+  });
+});
+
+describe('a planned call that was made before', () => {
+  const failed = (
+    code: 'invalid_params' | 'tool_execution_failed',
+  ): Partial<PlanRecoveryInput> => ({
+    context: {
+      ...context,
+      failures: [
+        { tool: 'save_file', code, message: 'm', input: { path: 'b' }, times: 1, lastStep: 1 },
+      ],
+    },
+  });
+  const retry = {
+    strategy: 'retry',
+    reasoning: 'r',
+    action: { toolName: 'save_file', parameters: { path: 'b' } },
+    expectedOutcome: '',
+    confidence: 0.9,
+  };
+
+  test('and failed in a way that it cannot escape is not made again', async () => {
+    const { plan } = await planned({}, failed('invalid_params'), retry);
+    expect(plan).toMatchObject({ source: 'heuristic' });
+    expect(plan.problem).toContain('repeats a call of save_file that failed with invalid_params');
+    expect(plan.call).toBeUndefined();
+  });
+
+  test('and failed in a way that may pass is retried, but is no other attempt', async () => {
+    const { plan } = await planned({}, failed('tool_execution_failed'), retry);
+    expect(plan).toMatchObject({ source: 'model', call: { input: { path: 'b' } } });
+    const adjusted = { ...retry, strategy: 'parameter-adjustment' };
+    const again = await planned({}, failed('tool_execution_failed'), adjusted);
+    expect(again.plan.problem).toContain('repeats a call');
+  });
+
+  test('and worked is not made again where it changes the world', async () => {
+    const { plan } = await planned({ password: secret, path: 'a' });
+    expect(plan).toMatchObject({ source: 'heuristic' });
+    expect(plan.problem).toContain('repeats a call of save_file that has already worked');
   });
 });

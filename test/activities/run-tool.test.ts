@@ -50,6 +50,9 @@ async function runCall(
   return new MockActivityEnvironment(info).run(() => activities.runTool(call));
 }
 
+/** Time for one more try of a service that cannot be reached. */
+const briefMs = 1_500;
+
 const base = { description: 'Acts.', input: z.object({}) } as const;
 
 test('a probe that fails leaves the outcome unknown, tells no secret, and neither fails the run nor repeats the call', async () => {
@@ -59,6 +62,7 @@ test('a probe that fails leaves the outcome unknown, tells no secret, and neithe
     name: 'book',
     effect: 'reconcilable',
     execute: () => (executions += 1),
+    timeoutMs: briefMs,
     probe: () => Promise.reject(new Error('connect ECONNREFUSED, token=abcdef1234567890')),
   });
   const { error } = await runCall(tool, true);
@@ -73,6 +77,10 @@ describe('a failure in the middle of a call', () => {
     throw new TypeError('fetch failed', {
       cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }),
     });
+  };
+
+  const refused = (): never => {
+    throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
   };
 
   test('of a keyed tool is repeated once with the same key', async () => {
@@ -93,10 +101,89 @@ describe('a failure in the middle of a call', () => {
 
   test('of a keyed tool that fails again is told as unknown', async () => {
     const result = await runCall(
-      defineTool({ ...base, name: 'pay', effect: 'keyed', execute: reset }),
+      defineTool({ ...base, name: 'pay', effect: 'keyed', timeoutMs: briefMs, execute: reset }),
       false,
     );
     expect(result).toMatchObject({ isOutcomeUnknown: true, error: { code: 'outcome_unknown' } });
+    expect(result.error?.message).toContain('times midway');
+  });
+
+  test('of a keyed tool is repeated with the same key until its service is back', async () => {
+    const keys: string[] = [];
+    const failures = [reset, refused, reset];
+    const tool = defineTool({
+      ...base,
+      name: 'pay',
+      effect: 'keyed',
+      execute: (_input, { idempotencyKey }) => {
+        keys.push(idempotencyKey);
+        failures.shift()?.();
+        return 'paid';
+      },
+    });
+    expect(await runCall(tool, false)).toMatchObject({ preview: 'paid' });
+    expect(keys).toEqual(Array.from({ length: 4 }, () => 'run/call'));
+  });
+
+  test('of a keyed tool stays unknown where its repeats cannot reach the service', async () => {
+    let executions = 0;
+    const tool = defineTool({
+      ...base,
+      name: 'pay',
+      effect: 'keyed',
+      timeoutMs: briefMs,
+      execute: () => ((executions += 1) === 1 ? reset() : refused()),
+    });
+    expect(await runCall(tool, false)).toMatchObject({ isOutcomeUnknown: true });
+  });
+
+  test('of a keyed tool is what the repeat says, if the tool itself refuses', async () => {
+    let executions = 0;
+    const tool = defineTool({
+      ...base,
+      name: 'pay',
+      effect: 'keyed',
+      execute: () => {
+        executions += 1;
+        if (executions === 1) return reset();
+        throw new ToolError('The account is closed.');
+      },
+    });
+    const { error, isOutcomeUnknown } = await runCall(tool, false);
+    expect(error).toMatchObject({ code: 'tool_execution_failed' });
+    expect([executions, isOutcomeUnknown]).toEqual([2, undefined]);
+  });
+
+  test('of a reconcilable tool is probed until its service is back', async () => {
+    const failures = [reset, refused];
+    const tool = defineTool({
+      ...base,
+      name: 'book',
+      effect: 'reconcilable',
+      execute: reset,
+      probe: () => {
+        failures.shift()?.();
+        return Promise.resolve({ type: 'applied', output: 'booked' });
+      },
+    });
+    expect(await runCall(tool, false)).toMatchObject({ preview: 'booked' });
+    expect(failures).toEqual([]);
+  });
+
+  test('of a reconcilable tool is probed once, if the probe itself is broken', async () => {
+    let probes = 0;
+    const tool = defineTool({
+      ...base,
+      name: 'book',
+      effect: 'reconcilable',
+      execute: reset,
+      probe: () => {
+        probes += 1;
+        throw new TypeError('answer is undefined');
+      },
+    });
+    expect(await runCall(tool, false)).toMatchObject({ isOutcomeUnknown: true });
+    expect(probes).toBe(1);
   });
 
   test.each<[ProbeAnswer, Partial<RunToolResult>]>([
@@ -129,9 +216,6 @@ describe('a failure in the middle of a call', () => {
   });
 
   test('before the request was sent is a plain failure', async () => {
-    const refused = (): never => {
-      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    };
     const result = await runCall(defineTool({ ...base, name: 'send', execute: refused }), false);
     expect(result.error?.code).toBe('tool_execution_failed');
     expect(result.isOutcomeUnknown).toBeUndefined();

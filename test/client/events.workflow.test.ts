@@ -5,30 +5,20 @@ import { AgentClient } from '../../client/agent-client';
 import type { RunEntry } from '../../client/history/fold';
 import type { EventOptions } from '../../client/history/run-events';
 import type { RunHandle } from '../../client/run-handle';
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { DevServer } from '../support/temporal';
-import { connectTo, uniqueName } from '../support/temporal';
+import { startOwnServer, uniqueName } from '../support/temporal';
 import type { Script, Stage } from './scripted-run';
 import { createStage, gate, refusal } from './scripted-run';
 
-let embedded: EmbeddedServer;
 let server: DevServer;
 let stage: Stage;
 beforeAll(async () => {
-  embedded = await startEmbeddedServer({
-    untilExitOf: process.pid,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 24 },
-  });
-  server = await connectTo(embedded);
+  server = await startOwnServer({ rollsOverAfter: 24 });
 });
 beforeEach(() => {
   stage = createStage(server);
 });
-afterAll(async () => {
-  await server.close();
-  await embedded.stop();
-});
+afterAll(() => server.close());
 
 async function read(run: RunHandle, options: EventOptions = {}): Promise<readonly RunEntry[]> {
   const entries: RunEntry[] = [];

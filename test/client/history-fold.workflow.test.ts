@@ -6,36 +6,26 @@ import { HistoryReader } from '../../client/history/facts';
 import type { FoldedSegment } from '../../client/history/fold';
 import { SegmentFold } from '../../client/history/fold';
 import { outcomeOf } from '../../client/run-result';
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { AgentRunInput } from '../../workflows/contract';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import { statusView } from '../../workflows/core/view/status';
 import type { DevServer } from '../support/temporal';
-import { connectTo, uniqueName } from '../support/temporal';
+import { startOwnServer, uniqueName } from '../support/temporal';
 import type { Script, Stage } from './scripted-run';
 import { createStage, gate, infra, until } from './scripted-run';
 
-let embedded: EmbeddedServer;
 let server: DevServer;
 let stage: Stage;
 
 beforeAll(async () => {
-  embedded = await startEmbeddedServer({
-    untilExitOf: process.pid,
-    // Small, so that every run here rolls over: each roll-over hands the whole state on, to be compared with.
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 24 },
-  });
-  server = await connectTo(embedded);
+  // Small, so that every run here rolls over: each roll-over hands the whole state on, to be compared with.
+  server = await startOwnServer({ rollsOverAfter: 24 });
 });
 beforeEach(() => {
   stage = createStage(server);
 });
-afterAll(async () => {
-  await server.close();
-  await embedded.stop();
-});
+afterAll(() => server.close());
 
 interface Segment {
   readonly input: AgentRunInput;

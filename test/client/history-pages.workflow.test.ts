@@ -1,4 +1,7 @@
-/** Histories whose events do not fit into one message: read whole, at the cost of a few refusals. */
+/** Histories whose events do not fit into one message: read whole, at the cost of a few refusals; no page is kept. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Connection, WorkflowClient } from '@temporalio/client';
 import { connect } from '../../client/connect';
 import { historyPages } from '../../client/history/pages';
@@ -28,11 +31,20 @@ afterAll(async () => {
   await server.close();
 });
 
+/** A connection whose answers hold three signals at most; it asks once for what is too large. */
+function connectForLittle(): Promise<Connection> {
+  return Connection.connect({
+    address: server.address,
+    channelArgs: { 'grpc.max_receive_message_length': 3 * signalBytes },
+    interceptors: [],
+  });
+}
+
 test('a connection of `connect` takes six megabytes at once', async () => {
   const client = await connect({ address: server.address });
   try {
     const before = Date.now();
-    await expect(client.run(workflowId).transcriptPoint()).rejects.toThrow(/no transcript yet/);
+    await expect(client.run(workflowId).transcriptHead()).rejects.toThrow(/no transcript yet/);
     // Refused as too large, the SDK alone would ask ten times, for half a minute.
     expect(Date.now() - before).toBeLessThan(20_000);
   } finally {
@@ -41,11 +53,7 @@ test('a connection of `connect` takes six megabytes at once', async () => {
 });
 
 test('a connection that takes less gets smaller pages, and asks for no page twice once it knows', async () => {
-  const connection = await Connection.connect({
-    address: server.address,
-    channelArgs: { 'grpc.max_receive_message_length': 3 * signalBytes },
-    interceptors: [],
-  });
+  const connection = await connectForLittle();
   try {
     const client = new WorkflowClient({ connection });
     let asked = 0;
@@ -67,6 +75,27 @@ test('a connection that takes less gets smaller pages, and asks for no page twic
     }
     expect(events).toBeGreaterThan(signals);
     expect(asked - pages).toBeLessThanOrEqual(4);
+  } finally {
+    await connection.close();
+  }
+});
+
+test('no page stays in memory, even if the signal that would have ended the reading lives on', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const connection = await connectForLittle();
+  try {
+    const client = new WorkflowClient({ connection });
+    const signal = AbortSignal.any([new AbortController().signal]);
+    const pages: WeakRef<object>[] = [];
+    for await (const page of historyPages(client, { workflowId }, { signal }))
+      pages.push(new WeakRef(page));
+    expect(pages.length).toBeGreaterThan(5);
+    await nextTurn();
+    collect();
+    // The last answer may still be on its way out.
+    const kept = pages.filter((page) => page.deref() !== undefined);
+    expect(kept.length).toBeLessThanOrEqual(1);
   } finally {
     await connection.close();
   }

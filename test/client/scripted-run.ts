@@ -175,7 +175,8 @@ export interface Stage {
 /** Makes a stage on this server. */
 export function createStage(server: DevServer): Stage {
   const taskQueue = uniqueName('client');
-  const temporal = new Client({ connection: server.connection, namespace: server.namespace });
+  const { namespace } = server;
+  const temporal = new Client({ connection: server.connection, namespace });
   const connection: NativeConnection = server.nativeConnection;
   return {
     taskQueue,
@@ -188,6 +189,7 @@ export function createStage(server: DevServer): Stage {
       start(
         await Worker.create({
           connection,
+          namespace,
           taskQueue,
           workflowBundle: await workflowBundle(workflowsPath),
           stickyQueueScheduleToStartTimeout: '1s',
@@ -197,6 +199,7 @@ export function createStage(server: DevServer): Stage {
       start(
         await Worker.create({
           connection,
+          namespace,
           taskQueue,
           activities: scriptedActivities(script),
           shutdownGraceTime: '1s',

@@ -1,30 +1,20 @@
 /** Runs of tenants on a real server: found by tenant, page by page, with what they cost; and starts that are sent twice. */
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import { agentRunWorkflow } from '../../workflows/contract';
 import type { DevServer } from '../support/temporal';
-import { connectTo, uniqueName } from '../support/temporal';
+import { startOwnServer, uniqueName } from '../support/temporal';
 import type { Stage } from './scripted-run';
 import { createStage, refusal, until } from './scripted-run';
 
-let embedded: EmbeddedServer;
 let server: DevServer;
 let stage: Stage;
 
 beforeAll(async () => {
-  embedded = await startEmbeddedServer({
-    untilExitOf: process.pid,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 24 },
-  });
-  server = await connectTo(embedded);
+  server = await startOwnServer({ rollsOverAfter: 24 });
 });
 beforeEach(() => {
   stage = createStage(server);
 });
-afterAll(async () => {
-  await server.close();
-  await embedded.stop();
-});
+afterAll(() => server.close());
 
 it('lists each run of a tenant once over pages, and none of another tenant', async () => {
   const tenant = uniqueName('acme');

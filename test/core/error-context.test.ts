@@ -76,7 +76,7 @@ test('the message changes each time that the error comes again, and quotes a cal
     buildErrorRecoveryMessage([error], toolNames, { times, calls: ['search {"q":1}\nHint: x'] });
   expect(of(1)).toBe(buildErrorRecoveryMessage([error], toolNames));
   expect(of(2)).toContain(
-    '\nThis error came for the 2nd time in a row; the same call will fail again. You called: search {"q":1} | Hint: x\n',
+    '\nThis error came for the 2nd time in a row; the same call will fail again. You called: search {"q":1} | Hint: x',
   );
   expect(new Set([1, 2, 3, 4, 5].map(of)).size).toBe(5);
   const silent = anAgentError({ code: 'no_tool_call' });

@@ -28,6 +28,8 @@ test('a worker killed in mid-call: the ledger is never below the bill, and says 
       STORE_URL: stored.url,
       EMULATOR_URL: emulator.baseUrl('anthropic'),
       LEDGER_FILE: path.join(directory, 'ledger'),
+      // On a busy machine, the second worker must not be taken for a lost one too.
+      HEARTBEAT_TIMEOUT_MS: '5000',
     },
   };
   emulator.script([

@@ -1,18 +1,14 @@
 /** A cancel reaches a tool that heeds its signal, and ends the run: sent by the server, and with the answer to a heartbeat. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { createActivities, defineTool } from '../../activities/index';
 import { AgentClient } from '../../client/agent-client';
 import { scriptedProvider } from '../../testing/scripted-provider';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import { createWorker } from '../../workers/worker';
 import type { CreateWorkerOptions } from '../../workers/worker-options';
 import { eventually } from '../support/agent-world';
 import type { DevServer } from '../support/temporal';
-import { connectTo, startDevServer, uniqueName } from '../support/temporal';
+import { startDevServer, startOwnServer, uniqueName } from '../support/temporal';
 import { temporaryStore } from '../support/temporary-store';
 
 /** Cancels a run in the middle of a tool call; returns the milliseconds until the run had ended. */
@@ -41,6 +37,7 @@ async function cancelMs(
   });
   const worker = await createWorker({
     connection: server.nativeConnection,
+    namespace: server.namespace,
     taskQueue,
     ...options,
     activities: createActivities({
@@ -57,7 +54,8 @@ async function cancelMs(
       ],
     }),
   });
-  const client = new AgentClient(new Client({ connection: server.connection }), { taskQueue });
+  const { connection, namespace } = server;
+  const client = new AgentClient(new Client({ connection, namespace }), { taskQueue });
   const tookMs = await worker.runUntil(async () => {
     const run = await client.start({ agent: 'hanger', goal: 'Wait.' });
     await begun;
@@ -87,16 +85,8 @@ test('a server that sends cancels needs no heartbeat for it', async () => {
 });
 
 test('on any other server, a cancel comes with a heartbeat soon', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-cancel-'));
-  const embedded = await startEmbeddedServer({
-    stateFile: path.join(folder, 'temporal.db'),
-    untilExitOf: process.pid,
-    dynamicConfig: { 'frontend.WorkerCommandsEnabled': false },
-  });
-  const server = await connectTo(embedded);
+  const server = await startOwnServer({ sendsCancels: false });
   // 1.6 s on an idle machine; without the beats for it, a heartbeat was sent every 10 s.
   expect(await cancelMs(server, 20_000)).toBeLessThan(8_000);
   await server.close();
-  await embedded.stop();
-  await rm(folder, { recursive: true, force: true });
 });

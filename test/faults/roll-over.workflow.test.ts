@@ -6,8 +6,6 @@ import { ToolError } from '../../activities/tools/tool-error';
 import { transcriptLines } from '../../workers/cli/display/transcript-lines';
 import type { ReplyStep, Step } from '../../testing/emulator/script';
 import { reply } from '../../testing/emulator/script';
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { RunStatusView } from '../../workflows/core/view/status';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
@@ -20,7 +18,7 @@ import {
   testModel,
 } from '../support/agent-world';
 import { brokenPrefixes } from '../support/prompt-prefix';
-import { connectTo } from '../support/temporal';
+import { startOwnServer } from '../support/temporal';
 
 /** Events after which the rolling server suggests a new segment: two to three iterations. */
 const suggestAfterEvents = 30;
@@ -58,21 +56,16 @@ const rambler: AgentDefinition = {
   chain: [{ provider: 'anthropic', model: testModel, windowTokens: 8_000, maxOutputTokens: 500 }],
 };
 
-let rollingServer: EmbeddedServer;
 let rolling: AgentWorld;
 let steady: AgentWorld;
 beforeAll(async () => {
-  rollingServer = await startEmbeddedServer({
-    untilExitOf: process.pid,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': suggestAfterEvents },
-  });
-  rolling = await startAgentWorld([agent, rambler], { server: await connectTo(rollingServer) });
+  const server = await startOwnServer({ rollsOverAfter: suggestAfterEvents });
+  rolling = await startAgentWorld([agent, rambler], { server });
   steady = await startAgentWorld([agent]);
 });
 afterAll(async () => {
   await rolling.dispose();
   await steady.dispose();
-  await rollingServer.stop();
 });
 beforeEach(() => {
   rolling.emulator.clearScripts();
@@ -258,7 +251,7 @@ test('a run that rolled over and compacted is forked where an earlier segment st
   const { client } = rolling;
   const lastRequest = (): string => JSON.stringify(rolling.emulator.requests.at(-1)?.body);
   const transcript = async (runId: string, at?: number): Promise<string> => {
-    const { head } = await client.run(runId).transcriptPoint(at);
+    const { head } = await client.run(runId).transcriptHead(at);
     const messages = await rolling.stored.store.loadTranscript(head);
     return transcriptLines(messages)
       .map(({ text }) => text)

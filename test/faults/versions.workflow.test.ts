@@ -1,7 +1,4 @@
 /** Two versions of a worker deployment: a pinned run ends where it began, a new one starts on the new version, a long one moves as it rolls over. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { Client } from '@temporalio/client';
 import type { Worker } from '@temporalio/worker';
 import { z } from 'zod';
@@ -9,22 +6,18 @@ import { createActivities, defineTool } from '../../activities/index';
 import { AgentClient } from '../../client/agent-client';
 import type { RunHandle } from '../../client/index';
 import { scriptedProvider } from '../../testing/scripted-provider';
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import { createWorker } from '../../workers/worker';
 import { eventually } from '../support/agent-world';
 import type { DevServer } from '../support/temporal';
-import { connectTo, uniqueName } from '../support/temporal';
+import { startOwnServer, uniqueName } from '../support/temporal';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 
-const deploymentName = 'agents';
+const deploymentName = uniqueName('agents');
 const taskQueue = uniqueName('versions');
 /** Events after which the server suggests a new segment: five iterations, more than a run that signs has. */
 const suggestAfterEvents = 60;
 
-let folder: string;
-let embedded: EmbeddedServer;
 let server: DevServer;
 let stored: TemporaryStore;
 let client: AgentClient;
@@ -33,22 +26,15 @@ const ends: (() => Promise<void>)[] = [];
 const steps: string[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'holdfast-versions-'));
-  embedded = await startEmbeddedServer({
-    stateFile: path.join(folder, 'temporal.db'),
-    untilExitOf: process.pid,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': suggestAfterEvents },
-  });
-  server = await connectTo(embedded);
+  server = await startOwnServer({ rollsOverAfter: suggestAfterEvents });
   stored = await temporaryStore();
-  client = new AgentClient(new Client({ connection: server.connection }), { taskQueue });
+  const { connection, namespace } = server;
+  client = new AgentClient(new Client({ connection, namespace }), { taskQueue });
 });
 afterAll(async () => {
   await Promise.all(ends.map((end) => end()));
   await stored.dispose();
   await server.close();
-  await embedded.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** A worker of this version, whose tools say which version they are of. */
@@ -86,6 +72,7 @@ async function startVersion(buildId: string): Promise<void> {
   const route = { model: 'm', windowTokens: 1_000_000 };
   const worker: Worker = await createWorker({
     connection: server.nativeConnection,
+    namespace: server.namespace,
     taskQueue,
     workerDeploymentOptions: {
       version: { deploymentName, buildId },
@@ -119,7 +106,7 @@ async function makeCurrent(buildId: string): Promise<void> {
   await eventually(
     () =>
       server.connection.workflowService
-        .setWorkerDeploymentCurrentVersion({ namespace: 'default', deploymentName, buildId })
+        .setWorkerDeploymentCurrentVersion({ namespace: server.namespace, deploymentName, buildId })
         .then(
           () => true,
           () => false,

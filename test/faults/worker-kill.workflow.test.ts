@@ -18,7 +18,8 @@ import { eventually, outcomeOf } from '../support/agent-world';
 import { readLedger } from '../support/ledger-file';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
-import { uniqueName } from '../support/temporal';
+import type { DevServer } from '../support/temporal';
+import { startDevServer, uniqueName } from '../support/temporal';
 import type { WorkerProcess } from '../support/worker-process';
 import { startWorkerProcess } from '../support/worker-process';
 
@@ -35,36 +36,41 @@ interface LedgerLine {
 }
 
 let directory: string;
-let server: EmbeddedServer;
+let server: DevServer;
 let emulator: VendorEmulator;
 let stored: TemporaryStore;
 
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'holdfast-kill-'));
-  server = await startServer();
+  server = await startDevServer();
   emulator = await VendorEmulator.start();
   stored = await temporaryStore();
 });
 
 afterAll(async () => {
-  await server.stop();
+  await server.close();
   await emulator.stop();
   await stored.dispose();
   await rm(directory, { recursive: true, force: true });
 });
 
-function startServer(): Promise<EmbeddedServer> {
+/** A server that may be killed. */
+function startMortalServer(): Promise<EmbeddedServer> {
   return startEmbeddedServer({
     stateFile: path.join(directory, 'temporal.db'),
     untilExitOf: process.pid,
   });
 }
 
-function startWorker(taskQueue: string, ledger: string): Promise<WorkerProcess> {
+function startWorker(
+  { address }: Pick<DevServer, 'address'>,
+  taskQueue: string,
+  ledger: string,
+): Promise<WorkerProcess> {
   return startWorkerProcess({
     script: path.join(__dirname, 'fixtures', 'ledger-worker.ts'),
     env: {
-      ADDRESS: server.address,
+      ADDRESS: address,
       TASK_QUEUE: taskQueue,
       STORE_URL: stored.url,
       EMULATOR_URL: emulator.baseUrl('anthropic'),
@@ -124,14 +130,9 @@ test('survives kill -9 of its worker at 20 random moments', async () => {
   let killed = 0;
   emulator.clearScripts();
   emulator.script(recorder(() => killed >= kills));
-  const connection = await Connection.connect({
-    address: server.address,
-    plugins: [closedConnection],
-  });
-  const client = new WorkflowClient({ connection });
-  let worker = await startWorker(taskQueue, ledger);
-  let spare = startWorker(taskQueue, ledger);
-  const handle = await client.start<typeof agentRun>(agentRunWorkflow, {
+  let worker = await startWorker(server, taskQueue, ledger);
+  let spare = startWorker(server, taskQueue, ledger);
+  const handle = await server.client.start<typeof agentRun>(agentRunWorkflow, {
     taskQueue,
     workflowId: `run-${randomUUID()}`,
     args: [{ request: { agent: 'recorder', goal: 'Record numbers.' } }],
@@ -144,7 +145,7 @@ test('survives kill -9 of its worker at 20 random moments', async () => {
     const next = await spare;
     await worker.kill();
     worker = next;
-    spare = startWorker(taskQueue, ledger);
+    spare = startWorker(server, taskQueue, ledger);
   }
   const outcome = await outcomeOf(handle);
   await (await spare).kill();
@@ -155,7 +156,6 @@ test('survives kill -9 of its worker at 20 random moments', async () => {
   expectNothingTwice(linesOf(ledger), (iterations - 1) * callsPerIteration);
   expectIntact(await stored.store.loadTranscript(head ?? ''), iterations - 1);
   expect(outcome.report.healed).toEqual({});
-  await connection.close();
 });
 
 test('survives kill -9 of the Temporal server and the worker together', async () => {
@@ -164,12 +164,13 @@ test('survives kill -9 of the Temporal server and the worker together', async ()
   let isRestarted = false;
   emulator.clearScripts();
   emulator.script(recorder(() => isRestarted));
+  const killed = await startMortalServer();
   let connection = await Connection.connect({
-    address: server.address,
+    address: killed.address,
     plugins: [closedConnection],
   });
   const workflowId = `run-${randomUUID()}`;
-  const worker = await startWorker(taskQueue, ledger);
+  const worker = await startWorker(killed, taskQueue, ledger);
   await new WorkflowClient({ connection }).start<typeof agentRun>(agentRunWorkflow, {
     taskQueue,
     workflowId,
@@ -179,16 +180,20 @@ test('survives kill -9 of the Temporal server and the worker together', async ()
     () => Promise.resolve(linesOf(ledger)),
     (lines) => lines.length >= 6,
   );
-  await Promise.all([server.kill(), worker.kill()]);
+  await Promise.all([killed.kill(), worker.kill()]);
   await connection.close();
-  server = await startServer();
+  const restarted = await startMortalServer();
   isRestarted = true;
-  const successor = await startWorker(taskQueue, ledger);
-  connection = await Connection.connect({ address: server.address, plugins: [closedConnection] });
+  const successor = await startWorker(restarted, taskQueue, ledger);
+  connection = await Connection.connect({
+    address: restarted.address,
+    plugins: [closedConnection],
+  });
   const handle = new WorkflowClient({ connection }).getHandle<typeof agentRun>(workflowId);
   const outcome = await outcomeOf(handle);
   await successor.kill();
   await connection.close();
+  await restarted.stop();
   expect(outcome.status).toBe('completed');
   expect(emulator.refusals).toEqual([]);
   const { iterations, head } = outcome.report;

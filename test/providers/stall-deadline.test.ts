@@ -1,4 +1,5 @@
 /** The deadlines of a request, in virtual time. */
+import { getEventListeners } from 'node:events';
 import {
   StallError,
   withDeadlines,
@@ -139,5 +140,12 @@ describe('withDeadlines', () => {
     finish();
     await outcome;
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('leaves no listener behind, which would keep its signal in memory', async () => {
+    const { signal } = new AbortController();
+    const limits = { signal, firstByteMs: 1_000, betweenBytesMs: 1_000 };
+    const given = await withDeadlines(limits, (watch) => Promise.resolve(watch.signal));
+    expect(getEventListeners(given, 'abort')).toEqual([]);
   });
 });

@@ -8,6 +8,7 @@ import {
 import { z } from 'zod';
 import { inputSignature } from '../../activities/providers/request/input-signature';
 import { inputSchemaFromZod } from '../../activities/tools/input-schema';
+import type { Message } from '../../workflows/core/message';
 import type { JsonObject } from '../../workflows/core/json';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
@@ -158,15 +159,46 @@ describe('a request in the text protocol', () => {
     const rendered = renderTextProtocolRequest(requestFor('chat'));
     expect(rendered.tools).toEqual([]);
     expect(rendered.system).toContain('You repair projects.');
-    expect(rendered.system).toContain('- read_file: Reads a file.');
+    expect(rendered.system).toContain('- read_file({"path": string}): Reads a file.');
     expect(rendered.system).toContain('"tool_name"');
   });
 
-  it('lists inputs under another word than a call has, and no schema', () => {
+  it.each([
+    [
+      'read_file',
+      'If the goal is reached, answer now without a block. Otherwise make the next call.',
+    ],
+    [
+      'complete_task',
+      'If the goal is reached, call complete_task now. Otherwise make the next call.',
+    ],
+  ])('asks after a result whether the goal is reached: %s', (name, question) => {
+    const [tool] = requestFor('chat').tools;
+    const request = requestFor('chat', { tools: tool === undefined ? [] : [{ ...tool, name }] });
+    const asked = (messages: readonly Message[]): string =>
+      JSON.stringify(renderTextProtocolRequest({ ...request, messages }).messages.at(-1));
+    const call = { type: 'tool-call', toolCallId: 'a', name, input: {} } as const;
+    const result = {
+      type: 'tool-result',
+      toolCallId: 'a',
+      name,
+      content: 'x',
+      isError: false,
+    } as const;
+    const messages: readonly Message[] = [
+      { role: 'user', blocks: [{ type: 'text', text: 'Go.' }] },
+      { role: 'assistant', vendor: 'v', model: 'm', blocks: [call] },
+      { role: 'tool', results: [result] },
+    ];
+    expect(asked(messages)).toContain(question);
+    expect(asked(messages.slice(0, 1))).not.toContain('If the goal');
+  });
+
+  it('lists inputs as signatures, and no schema', () => {
     const { system } = renderTextProtocolRequest(requestFor('chat', { system: '' }));
     const [form = '', list = ''] = system.split('Tools:');
     expect(form).toContain('{"tool_name":"NAME","arguments":{"INPUT":"VALUE"}}');
-    expect(list).toBe('\n- read_file: Reads a file.\n  inputs: {"path": string}');
+    expect(list).toBe('\n- read_file({"path": string}): Reads a file.');
   });
 
   it.each<readonly [string, z.ZodType | JsonObject, string]>([

@@ -153,6 +153,12 @@ export const scenarios: readonly Scenario[] = [
     endsAs: 'completed',
   },
   {
+    name: 'repeated-effect',
+    request: request('single'),
+    steps: [call({}), call({}), call({}), reply.text('done')],
+    endsAs: 'completed',
+  },
+  {
     name: 'local-calls',
     request: request('single'),
     steps: [

@@ -154,6 +154,7 @@ export async function startAgentWorld(
   const providers = [...emulatedProviders(emulator), ...(options.providers?.(emulator) ?? [])];
   const worker = await Worker.create({
     connection: server.nativeConnection,
+    namespace: server.namespace,
     taskQueue,
     workflowBundle: await workflowBundle(options.workflowsPath),
     activities: {

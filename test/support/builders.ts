@@ -1,4 +1,5 @@
 /** Valid defaults for everything that the core takes, so that a test names only its subject. */
+import { flagNames } from '../../workflows/flags';
 import { statusMarkdown } from '../../workflows/core/view/markdown';
 import { pendingItems } from '../../workflows/core/view/pending';
 import { statusView } from '../../workflows/core/view/status';
@@ -61,7 +62,7 @@ export function aTool(name: string, changes: Partial<ToolPolicy> = {}): ToolPoli
 export function aSnapshot(changes: Partial<AgentSnapshot> = {}): AgentSnapshot {
   return {
     agent: 'helper',
-    flags: [],
+    flags: flagNames,
     compaction: defaultCompaction,
     definition: 'definition-hash',
     storeId: 'store-1',

@@ -1,8 +1,9 @@
-/** Temporal servers for tests: one shared dev server per jest run, and time-skipping servers. */
+/** Temporal servers for tests: one that all files of a jest run share, one of a file's own, and one that skips time. */
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Connection, WorkflowClient } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time';
+import { Connection, isGrpcServiceError, WorkflowClient } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
@@ -14,16 +15,17 @@ import { registerSearchAttributes } from '../../workers/search-attributes';
 import { startTestServer } from '../../testing/agent/test-server';
 import { loadWorkflowBundle } from '../../workers/workflow-bundle';
 
-/** A dev server and the connections of one test file to it. */
+/** A server and the connections of one test file to it. */
 export interface DevServer {
   readonly address: string;
   readonly uiUrl: string;
+  /** For clients and workers of the test's own: not always `default`. */
   readonly namespace: string;
   readonly client: WorkflowClient;
   readonly connection: Connection;
   /** For `Worker.create`. */
   readonly nativeConnection: NativeConnection;
-  /** Closes the connections. The shared server stays for other test files; jest's end ends it. */
+  /** Closes the connections, and ends a server of the test's own. The shared one ends with jest. */
   close(): Promise<void>;
 }
 
@@ -32,6 +34,9 @@ const runPidVariable = 'HOLDFAST_TEST_RUN_PID';
 
 /** `host:port` of a server that runs already, for all that share one, as CONTRIBUTING says. Default: a dev server. */
 const serverVariable = 'HOLDFAST_TEST_TEMPORAL';
+
+/** gRPC's already-exists. */
+const alreadyExists = 6;
 
 /**
  * Makes the Temporal SDK's core quiet. Idempotent; called by the other functions here.
@@ -63,9 +68,62 @@ export async function startDevServer(): Promise<DevServer> {
   return connectTo(await sharedServer());
 }
 
-/** Connects to a server of the test's own. */
+/** What a server of a test's own does otherwise than the shared one, by one of two settings. */
+interface OwnServerSettings {
+  /** Events after which the server suggests a new segment to a run: a number of `temporal-dynamic-config.yaml`. */
+  readonly rollsOverAfter?: 20 | 24 | 30 | 60;
+  /** Whether the server sends cancels to workers itself. Default: yes. */
+  readonly sendsCancels?: false;
+}
+
+/**
+ * A server with no runs but the test's own, or with these settings: an embedded one, or a namespace of the server that
+ * `HOLDFAST_TEST_TEMPORAL` names. There, `temporal-dynamic-config.yaml` gives the settings to namespaces by their names.
+ *
+ * Contract: with settings there may be runs of other tests in the namespace.
+ */
+export async function startOwnServer(settings: OwnServerSettings = {}): Promise<DevServer> {
+  const { rollsOverAfter, sendsCancels } = settings;
+  const address = process.env[serverVariable];
+  if (address !== undefined) {
+    const configured =
+      (rollsOverAfter && `rolls-over-after-${rollsOverAfter}`) ??
+      (sendsCancels === false ? 'sends-no-cancels' : undefined);
+    const namespace = configured ?? uniqueName('own');
+    await makeNamespace(address, namespace);
+    const server = await connectTo({ address, uiUrl: `http://${address}` }, namespace);
+    if (configured !== undefined) return server;
+    return closingWith(server, () =>
+      onServer(address, async ({ operatorService }) => {
+        await operatorService.deleteNamespace({ namespace });
+      }),
+    );
+  }
+  const embedded = await startEmbeddedServer({
+    untilExitOf: process.pid,
+    dynamicConfig: {
+      ...(rollsOverAfter && { 'limit.historyCount.suggestContinueAsNew': rollsOverAfter }),
+      ...(sendsCancels === false && { 'frontend.WorkerCommandsEnabled': false }),
+    },
+  });
+  return closingWith(await connectTo(embedded), () => embedded.stop());
+}
+
+/** The same server, whose `close` does this last. */
+function closingWith(server: DevServer, end: () => Promise<void>): DevServer {
+  return {
+    ...server,
+    close: async () => {
+      await server.close();
+      await end();
+    },
+  };
+}
+
+/** Connects to a server that serves this namespace. */
 export async function connectTo(
   server: Pick<EmbeddedServer, 'address' | 'uiUrl'>,
+  namespace = 'default',
 ): Promise<DevServer> {
   quietTemporal();
   const { address, uiUrl } = server;
@@ -74,8 +132,8 @@ export async function connectTo(
   return {
     address,
     uiUrl,
-    namespace: 'default',
-    client: new WorkflowClient({ connection }),
+    namespace,
+    client: new WorkflowClient({ connection, namespace }),
     connection,
     nativeConnection,
     close: async () => {
@@ -118,9 +176,7 @@ function sharedStateFile(runPid: number): string {
 async function sharedServer(): Promise<Pick<EmbeddedServer, 'address' | 'uiUrl'>> {
   const address = process.env[serverVariable];
   if (address !== undefined) {
-    const connection = await Connection.connect({ address, plugins: [closedConnection] });
-    await registerSearchAttributes(connection, 'default');
-    await connection.close();
+    await makeNamespace(address, 'default');
     return { address, uiUrl: `http://${address}` };
   }
   const runPid = Number(process.env[runPidVariable]);
@@ -128,4 +184,29 @@ async function sharedServer(): Promise<Pick<EmbeddedServer, 'address' | 'uiUrl'>
     throw new Error(`${runPidVariable} is not set: run tests with jest and its global setup`);
   }
   return startEmbeddedServer({ stateFile: sharedStateFile(runPid), untilExitOf: runPid });
+}
+
+/** Makes the namespace on a given server unless it is there, with Holdfast's search attributes; resolves when it serves runs. */
+function makeNamespace(address: string, namespace: string): Promise<void> {
+  return onServer(address, async (connection) => {
+    await connection.workflowService
+      .registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') })
+      .catch((thrown: unknown) => {
+        const code: number | undefined = isGrpcServiceError(thrown) ? thrown.code : undefined;
+        if (code !== alreadyExists) throw thrown;
+      });
+    await registerSearchAttributes(connection, namespace);
+  });
+}
+
+async function onServer(
+  address: string,
+  work: (connection: Connection) => Promise<void>,
+): Promise<void> {
+  const connection = await Connection.connect({ address, plugins: [closedConnection] });
+  try {
+    await work(connection);
+  } finally {
+    await connection.close();
+  }
 }

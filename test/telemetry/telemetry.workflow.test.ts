@@ -15,13 +15,11 @@ import type { Telemetry } from '../../telemetry/index';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { fault, reply } from '../../testing/emulator/script';
 import { HoldfastPlugin } from '../../workers/holdfast-plugin';
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow } from '../../workflows/contract';
 import { emulatedProviders, otherModel, testModel } from '../support/agent-world';
 import type { DevServer } from '../support/temporal';
-import { connectTo } from '../support/temporal';
+import { startOwnServer } from '../support/temporal';
 import { temporaryStore } from '../support/temporary-store';
 import { conventionProblems } from './genai-conventions';
 import type { OtlpReceiver, ReceivedSpan } from './otlp-receiver';
@@ -57,7 +55,6 @@ const agents: readonly AgentDefinition[] = [
 
 let receiver: OtlpReceiver;
 let telemetry: Telemetry;
-let ownServer: EmbeddedServer;
 let server: DevServer;
 let port: number;
 beforeAll(async () => {
@@ -73,15 +70,10 @@ beforeAll(async () => {
       OTEL_SERVICE_NAME: 'support',
     },
   });
-  ownServer = await startEmbeddedServer({
-    untilExitOf: process.pid,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 60 },
-  });
-  server = await connectTo(ownServer);
+  server = await startOwnServer({ rollsOverAfter: 60 });
 });
 afterAll(async () => {
   await server.close();
-  await ownServer.stop();
   await receiver.close();
 });
 
@@ -117,6 +109,7 @@ async function withWorkers<Result>(
   const make = (buildId: string): Promise<Worker> =>
     TemporalWorker.create({
       connection: server.nativeConnection,
+      namespace: server.namespace,
       taskQueue,
       maxCachedWorkflows: 0,
       // One process may have two workers of a queue if their builds differ.
@@ -154,6 +147,7 @@ test('a run over workers, a subagent and roll-overs is one trace, and is counted
   const runId = `run-${randomUUID()}`;
   const client = new WorkflowClient({
     connection: server.connection,
+    namespace: server.namespace,
     interceptors: [new OpenTelemetryWorkflowClientInterceptor()],
   });
   const outcome = await withWorkers(emulator, (taskQueue) =>
@@ -165,8 +159,8 @@ test('a run over workers, a subagent and roll-overs is one trace, and is counted
   );
   await emulator.stop();
   expect(outcome.status).toBe('completed');
-  const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   await telemetry.shutdown();
+  const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const spans = receiver.spans();
 
   // One trace, whose every span but the first has its parent in it.

@@ -38,21 +38,26 @@ test.each([
   expect(trace.parentSpanId).toBeUndefined();
 });
 
-test('gives each call an id of its own, and the same one again', () => {
-  const calls = Array.from({ length: 5_000 }, (_, index) => `call_${index}_0`);
+test('gives each call an id of its own, and the same ones again', () => {
   const [first, second] = [traceContextOf(ids, {}), traceContextOf(ids, {})];
-  const spanIds = calls.map((call) => first.spanIdOf(call));
-  expect(spanIds).toEqual(calls.map((call) => second.spanIdOf(call)));
-  expect(new Set([...spanIds, first.spanId]).size).toBe(calls.length + 1);
+  const other = traceContextOf({ ...ids, runId: ids.firstExecutionRunId }, {});
+  const idsOf = (trace: typeof first): readonly string[] => [
+    trace.spanId,
+    ...Array.from({ length: 5_000 }, () => trace.nextSpanId()),
+  ];
+  const spanIds = idsOf(first);
+  expect(spanIds).toEqual(idsOf(second));
+  expect(new Set([...spanIds, ...idsOf(other)]).size).toBe(2 * spanIds.length);
   expect(spanIds.every((id) => /^[0-9a-f]{16}$/.test(id) && id !== '0'.repeat(16))).toBe(true);
 });
 
 test('keeps the headers of others, and makes a call the parent', () => {
   const other = defaultPayloadConverter.toPayload(1);
   const trace = traceContextOf(ids, {});
-  const headers = trace.withHeader({ other }, trace.spanIdOf('m1'));
+  const call = trace.nextSpanId();
+  const headers = trace.withHeader({ other }, call);
   expect(headers['other']).toBe(other);
-  expect(carrierOf(headers)).toMatchObject({
-    traceparent: expect.stringContaining(`-${trace.spanIdOf('m1')}-01`) as string,
-  });
+  expect(carrierOf(headers)).toEqual({ traceparent: `00-${trace.traceId}-${call}-01` });
+  // The header of the run itself stays as it was.
+  expect(carrierOf(trace.withHeader({}))).toEqual(trace.carrier);
 });

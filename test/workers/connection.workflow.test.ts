@@ -1,12 +1,15 @@
 /** Connecting: bounded and clear when nobody answers or the namespace is wrong; set-up of search attributes. */
 import { msToTs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
+import { Client } from '@temporalio/client';
+import { AgentClient } from '../../client/agent-client';
 import { serverOptionsFrom } from '../../workers/connection';
 import { connectWorker } from '../../workers/worker-connection';
 import { readEnvironment } from '../../workers/env';
 import { findFreePorts } from '../../workers/temporal-server/embedded-server';
 import { registerSearchAttributes } from '../../workers/search-attributes';
 import { openTemporal } from '../../workers/temporal-server/open-temporal';
+import { eventually } from '../support/agent-world';
 import type { DevServer } from '../support/temporal';
 import { quietTemporal, startDevServer, uniqueName } from '../support/temporal';
 
@@ -85,6 +88,20 @@ describe('search attributes', () => {
       'HoldfastUsd',
     ]);
     expect((await registerSearchAttributes(server.connection, namespace)).added).toEqual([]);
+  });
+
+  // The embedded server never refuses them. One on Postgres does for up to 2 s.
+  it('can be used as soon as they are added', async () => {
+    const namespace = await newNamespace();
+    const { connection } = server;
+    await registerSearchAttributes(connection, namespace);
+    const client = new AgentClient(new Client({ connection, namespace }), { taskQueue: 'nobody' });
+    const { runId } = await client.start({ agent: 'scout', goal: 'x', tenant: 'acme' });
+    const listed = await eventually(
+      () => client.list({ tenant: 'acme' }),
+      (runs) => runs.length > 0,
+    );
+    expect(listed).toMatchObject([{ runId, agent: 'scout' }]);
   });
 
   it('are refused where one exists with another type', async () => {

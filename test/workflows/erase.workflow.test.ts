@@ -1,7 +1,4 @@
 /** Erasure of a tenant and of a thread: their runs, and what only they have; the runs of others stay whole. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
@@ -9,11 +6,9 @@ import { openStore } from '../../activities/stores/open-store';
 import { AgentClient } from '../../client/agent-client';
 import { reply } from '../../testing/emulator/script';
 import { eraseRuns } from '../../workers/cli/commands/erase';
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, startAgentWorld, testModel } from '../support/agent-world';
-import { connectTo } from '../support/temporal';
+import { startOwnServer } from '../support/temporal';
 
 const long = defineTool({
   name: 'long',
@@ -32,32 +27,23 @@ const ask = defineTool({
 });
 
 let world: AgentWorld;
-let server: EmbeddedServer;
-let directory: string;
 let client: Client;
 let agents: AgentClient;
 beforeAll(async () => {
   // A server of its own: an erasure reads every history that the server has.
-  directory = await mkdtemp(path.join(tmpdir(), 'holdfast-erase-'));
-  server = await startEmbeddedServer({
-    stateFile: path.join(directory, 'temporal.db'),
-    untilExitOf: process.pid,
-  });
   const agent = {
     name: 'worker',
     instructions: 'You work.',
     chain: [{ provider: 'anthropic', model: testModel }],
     tools: [long, ask],
   } as const;
-  world = await startAgentWorld([agent], { server: await connectTo(server) });
+  world = await startAgentWorld([agent], { server: await startOwnServer() });
   const { connection, namespace } = world.server;
   client = new Client({ connection, namespace });
   agents = new AgentClient(client, { taskQueue: world.taskQueue });
 });
 afterAll(async () => {
   await world.dispose();
-  await server.stop();
-  await rm(directory, { recursive: true, force: true });
 });
 
 /** Runs to the end, with an output of its own and one that all have; returns the run's id and its transcript's head. */
@@ -74,7 +60,7 @@ async function ranFor(tenant: string | undefined, own: string, runId?: string) {
     ...(runId === undefined ? {} : { runId }),
   });
   expect(await run.outcome()).toMatchObject({ status: 'completed' });
-  const { head } = await run.transcriptPoint();
+  const { head } = await run.transcriptHead();
   return { runId: run.runId, head };
 }
 

@@ -52,7 +52,7 @@ test('a fork begins where the other run stood, with other words, and leaves it a
   world.emulator.script([noting('one', 'two'), noting('three'), reply.text('the end')]);
   const first = await client.start({ agent: 'noter', goal: 'Note.', runId: uniqueName('run') });
   expect(await first.result()).toMatchObject({ status: 'completed' });
-  const before = await first.transcriptPoint();
+  const before = await first.transcriptHead();
 
   world.emulator.script([reply.text('forked')]);
   const fork = await client.fork(first.runId, 1, { message: 'Now stop.' });
@@ -71,7 +71,7 @@ test('a fork begins where the other run stood, with other words, and leaves it a
   expect(await silent.result()).toMatchObject({ status: 'completed' });
   expect(lastTexts()).toContain('asks you to continue');
 
-  expect(await first.transcriptPoint()).toEqual(before);
+  expect(await first.transcriptHead()).toEqual(before);
   await expect(client.fork(first.runId, 7)).rejects.toThrow(/has come to iteration 3/);
 });
 
@@ -102,7 +102,7 @@ test('a run continues a finished one, whatever it was in the middle of, on eithe
     expect(lastTexts()).toContain('noted two');
     expect(lastTexts()).toContain('Go on.');
   }
-  const { head } = await stopped.transcriptPoint();
+  const { head } = await stopped.transcriptHead();
   const lines = transcriptLines(await world.stored.store.loadTranscript(head));
   expect(lines.map(({ text }) => text).join('\n')).toContain('call       note {"text":"one"}');
 });

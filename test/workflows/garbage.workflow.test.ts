@@ -1,17 +1,12 @@
 /** A sweep in a loop beside live workers: no run breaks, and what runs that Temporal forgot had written goes. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
 import { reply } from '../../testing/emulator/script';
 import { collectGarbage } from '../../workers/cli/commands/gc';
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, startAgentWorld, testModel } from '../support/agent-world';
-import { connectTo } from '../support/temporal';
+import { startOwnServer } from '../support/temporal';
 
 const long = defineTool({
   name: 'long',
@@ -22,27 +17,18 @@ const long = defineTool({
 });
 
 let world: AgentWorld;
-let server: EmbeddedServer;
-let directory: string;
 beforeAll(async () => {
   // A server of its own: a sweep reads every history that the server has.
-  directory = await mkdtemp(path.join(tmpdir(), 'holdfast-garbage-'));
-  server = await startEmbeddedServer({
-    stateFile: path.join(directory, 'temporal.db'),
-    untilExitOf: process.pid,
-  });
   const agent = {
     name: 'worker',
     instructions: 'You work.',
     chain: [{ provider: 'anthropic', model: testModel }],
     tools: [long],
   } as const;
-  world = await startAgentWorld([agent], { server: await connectTo(server) });
+  world = await startAgentWorld([agent], { server: await startOwnServer() });
 });
 afterAll(async () => {
   await world.dispose();
-  await server.stop();
-  await rm(directory, { recursive: true, force: true });
 });
 
 const steps = (text: string) => [

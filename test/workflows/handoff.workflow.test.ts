@@ -4,12 +4,10 @@ import { defineAgent, defineTool } from '../../activities/index';
 import type { RunHandle } from '../../client/index';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import { reply } from '../../testing/emulator/script';
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, otherModel, startAgentWorld, testModel } from '../support/agent-world';
-import { connectTo } from '../support/temporal';
+import { startOwnServer } from '../support/temporal';
 
 /** Events after which the server suggests a new segment. */
 const suggestAfterEvents = 20;
@@ -61,22 +59,16 @@ const triage = defineAgent({
   handoffs: [billing, talker],
 });
 
-let server: EmbeddedServer;
 let world: AgentWorld;
 beforeAll(async () => {
-  server = await startEmbeddedServer({
-    untilExitOf: process.pid,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': suggestAfterEvents },
-  });
   world = await startAgentWorld([triage, billing, talker, legal], {
-    server: await connectTo(server),
+    server: await startOwnServer({ rollsOverAfter: suggestAfterEvents }),
     // Each workflow task replays the run from its history.
     maxCachedWorkflows: 0,
   });
 });
 afterAll(async () => {
   await world.dispose();
-  await server.stop();
 });
 beforeEach(() => {
   world.emulator.clearScripts();

@@ -10,7 +10,6 @@ import { ToolError } from '../../activities/tools/tool-error';
 import { retainedReferences } from '../../client/history/retained-references';
 import { foldToEnd } from '../../client/history/read-history';
 import { reply } from '../../testing/emulator/script';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { agentRun } from '../../workflows/agent-run';
 import { statusView } from '../../workflows/core/view/status';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
@@ -22,7 +21,7 @@ import {
   testModel,
 } from '../support/agent-world';
 import { storyOf } from '../support/folded-story';
-import { connectTo, workflowBundle } from '../support/temporal';
+import { startOwnServer, workflowBundle } from '../support/temporal';
 
 /** What the tools did in this process, in order. */
 let ledger: string[] = [];
@@ -74,7 +73,8 @@ const looker: AgentDefinition = {
 
 let world: AgentWorld;
 beforeAll(async () => {
-  world = await startAgentWorld([looker]);
+  // Without runs of other tests: what only a marker names is found in all histories that the server has.
+  world = await startAgentWorld([looker], { server: await startOwnServer() });
 });
 afterAll(() => world.dispose());
 beforeEach(() => {
@@ -218,11 +218,8 @@ test('a worker that keeps no run in memory makes them ordinary activities', asyn
 });
 
 test('a run rolls over between local calls, and each segment numbers its own', async () => {
-  const embedded = await startEmbeddedServer({
-    untilExitOf: process.pid,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 24 },
-  });
-  const rolling = await startAgentWorld([looker], { server: await connectTo(embedded) });
+  const server = await startOwnServer({ rollsOverAfter: 24 });
+  const rolling = await startAgentWorld([looker], { server });
   const places = Array.from({ length: 12 }, (_, n) => ({ place: `room ${n}` }));
   rolling.emulator.script([
     ...places.map((input) => reply.toolCalls([{ name: 'look', input }])),
@@ -239,5 +236,4 @@ test('a run rolls over between local calls, and each segment numbers its own', a
   expect(scheduledIn(await eventsOf(newest)).some((id) => id.startsWith('t'))).toBe(false);
   await expectTrueHistory(newest, rolling);
   await rolling.dispose();
-  await embedded.stop();
 });

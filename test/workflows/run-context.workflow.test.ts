@@ -4,12 +4,10 @@ import type { AgentDefinition } from '../../activities/index';
 import { defineAgent, defineSubagent, defineTool } from '../../activities/index';
 import type { RunHandle } from '../../client/index';
 import { reply } from '../../testing/emulator/script';
-import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
-import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, startAgentWorld, testModel } from '../support/agent-world';
 import { customer, seen, supportAgent } from '../support/support-agent';
-import { connectTo, uniqueName } from '../support/temporal';
+import { startOwnServer, uniqueName } from '../support/temporal';
 
 /** Events after which the server suggests a new segment. */
 const suggestAfterEvents = 20;
@@ -37,20 +35,14 @@ const moody: AgentDefinition = {
   tools: [],
 };
 
-let server: EmbeddedServer;
 let world: AgentWorld;
 beforeAll(async () => {
-  server = await startEmbeddedServer({
-    untilExitOf: process.pid,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': suggestAfterEvents },
-  });
   world = await startAgentWorld([supportAgent, plain, lead, moody], {
-    server: await connectTo(server),
+    server: await startOwnServer({ rollsOverAfter: suggestAfterEvents }),
   });
 });
 afterAll(async () => {
   await world.dispose();
-  await server.stop();
 });
 beforeEach(() => {
   world.emulator.clearScripts();

@@ -63,7 +63,7 @@ test.each(wireRoutes.map(({ wire }) => wire))(
     expect(added).toEqual([5]);
     expect(first?.toolNames).toEqual([]);
     expect(first?.systemText).toContain('"tool_name"');
-    expect(first?.systemText).toContain('- add: Adds two numbers.');
+    expect(first?.systemText).toContain('- add({"a": number, "b": number}): Adds two numbers.');
     expect(second?.toolCalls).toEqual([]);
     expect(second?.lastUserText).toContain('Result of tool add:');
     expect(second?.lastUserText).toContain('\n5\n');

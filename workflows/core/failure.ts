@@ -28,6 +28,8 @@ export const recoveryInstructions = {
     'Your reply was cut off at the output token limit, so nothing of it was run. Write less at once, in smaller parts.',
   subagent_failed: 'The error was: {message}',
   guardrail: 'Your answer was not given to anybody. Give one that the check accepts.',
+  premature_answer:
+    'If the goal is not reached yet, call a tool now. If nothing more can be done, answer again, and say what was not done.',
   invalid_answer: 'Answer with one JSON object of the form that was asked for, and nothing else.',
 } as const;
 

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
 import type { Message, TextBlock } from '../../../workflows/core/message';
 import type { ModelRequest, ToolSpec } from '../provider';
+import { completeTaskTool } from '../../../workflows/core/tools/ports';
 import { repairTranscript } from './transcript-repair';
 import { isRecord } from '../untrusted-json';
 import { inputSignature } from './input-signature';
@@ -40,24 +41,25 @@ export function renderTextProtocolRequest(request: ModelRequest): ModelRequest {
   return {
     ...request,
     system: [request.system, teaching(request.tools)].filter((text) => text !== '').join('\n\n'),
-    messages: repairTranscript(request.messages).map(asText),
+    messages: withQuestion(request),
     tools: [],
   };
 }
 
 /**
- * The form of a call, and the tools. The list has another word for inputs than a call has, and no schema: a small model takes a
- * schema under the key of a call for the call itself and repeats it (ADR 0036).
+ * The form of a call, and the tools. Their inputs are signatures in parentheses: a small model takes a schema under the key of a
+ * call for the call itself and repeats it (ADR 0036), and a label such as `inputs:` for the name of an input (ADR 0085).
  */
 function teaching(tools: readonly ToolSpec[]): string {
   if (tools.length === 0) return '';
   const list = tools.map(
     ({ name, description, inputSchema }) =>
-      `- ${name}: ${description}\n  inputs: ${inputSignature(inputSchema)}`,
+      `- ${name}(${inputSignature(inputSchema)}): ${description}`,
   );
   return [
-    'To call a tool, end with exactly one block of this form; its result comes in the next message, never from you:',
+    'You act only by calling tools. To call one, reply with exactly one block of this form and nothing after it:',
     fenced({ tool_name: 'NAME', arguments: { INPUT: 'VALUE' } }),
+    'Its result comes next, never from you. Do not explain the task: do it, one call at a time.',
     'Tools:',
     ...list,
   ].join('\n');
@@ -65,6 +67,18 @@ function teaching(tools: readonly ToolSpec[]): string {
 
 function fenced(call: JsonObject): string {
   return `\`\`\`json\n${JSON.stringify(call)}\n\`\`\``;
+}
+
+/** What a small model is asked after a result: without it, the last call is made again (ADR 0085). */
+function withQuestion(request: ModelRequest): readonly Message[] {
+  const repaired = repairTranscript(request.messages);
+  const texts = repaired.map(asText);
+  const last = texts.at(-1);
+  if (repaired.at(-1)?.role !== 'tool' || last?.role !== 'user') return texts;
+  const endsByTool = request.tools.some(({ name }) => name === completeTaskTool);
+  const end = endsByTool ? `call ${completeTaskTool} now` : 'answer now without a block';
+  const question = textBlock(`If the goal is reached, ${end}. Otherwise make the next call.`);
+  return [...texts.slice(0, -1), { ...last, blocks: [...last.blocks, question] }];
 }
 
 const asText = perObject((message: Message): Message => {
@@ -120,7 +134,7 @@ export function parseTextProtocolReply(
   const answer: TextProtocolResult = { type: 'answer', text };
   if (block === undefined) return isMeant ? missingBlock(written) : answer;
   if (second !== undefined) {
-    return isMeant
+    return isMeant || blocks.some(([, json = '']) => json.includes('"tool_name"'))
       ? mistake(
           'invalid_json',
           `The reply contains ${blocks.length} JSON blocks. Write exactly one: one tool call at a time.`,

@@ -95,17 +95,20 @@ export async function withDeadlines<T>(
     },
   };
   armBytes(limits.firstByteMs, 'first-byte');
+  const done = new AbortController();
   try {
-    return await Promise.race([work(watch), rejectionOf(signal)]);
+    return await Promise.race([work(watch), rejectionOf(signal, done.signal)]);
   } catch (thrown) {
     throw signal.aborted ? signal.reason : thrown;
   } finally {
+    done.abort();
     armBytes();
     armContent();
   }
 }
 
-async function rejectionOf(signal: AbortSignal): Promise<never> {
-  await once(signal, 'abort');
+/** Until `done` aborts: a listener that stays would keep a signal that `AbortSignal.any` made. */
+async function rejectionOf(signal: AbortSignal, done: AbortSignal): Promise<never> {
+  await once(signal, 'abort', { signal: done });
   throw signal.reason;
 }

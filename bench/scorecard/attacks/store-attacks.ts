@@ -11,6 +11,7 @@ import { noteProvenance } from '../../../workflows/core/model-call/next-request'
 import { reply } from '../../../testing/emulator/script';
 import type { Attack, DirectAttack, RunAttack } from './attack';
 import { found } from './attack';
+import type { ProviderWorld } from '../provider/provider-world';
 
 const canary = 'canary-77ab30c1';
 
@@ -166,8 +167,8 @@ const names: readonly string[] = [
 ];
 
 /** What is missing in the store. */
-function tablesProblem(folder: string): string | undefined {
-  const database = new Database(path.join(folder, 'store.db'), { readonly: true });
+function tablesProblem({ file }: ProviderWorld['stored']): string | undefined {
+  const database = new Database(file, { readonly: true });
   try {
     const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     return tables.length >= 9 ? undefined : 'a table is gone';
@@ -181,14 +182,14 @@ const nameAttacks = names.flatMap((name) =>
     area: 'store',
     id: `${field} ${name}`,
     tries: `to reach the database or a file by a name (${field})`,
-    attempt: async ({ client, folder }, { workspace }) => {
+    attempt: async ({ client, stored }, { workspace }) => {
       try {
         const run = await client.start({ agent: 'target', goal: 'x', workspace, [field]: name });
         const { status } = await run.outcome();
-        return status === 'completed' ? tablesProblem(folder) : `the run ended as ${status}`;
+        return status === 'completed' ? tablesProblem(stored) : `the run ended as ${status}`;
       } catch (thrown) {
         return thrown instanceof ClientError && thrown.code === 'invalid-input'
-          ? tablesProblem(folder)
+          ? tablesProblem(stored)
           : `it failed otherwise: ${String(thrown)}`;
       }
     },

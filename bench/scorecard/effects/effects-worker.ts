@@ -114,16 +114,17 @@ async function workerFor(
   settings: EffectsWorkerSettings,
   connection: NativeConnection,
 ): Promise<Worker> {
-  const { serves, taskQueue } = settings;
+  const { serves, namespace, taskQueue } = settings;
   const { cacheDirectory } = readEnvironment();
   if (serves === 'workflows') {
     const { code } = await loadWorkflowBundle(defined({ cacheDirectory }));
-    return Worker.create({ connection, taskQueue, workflowBundle: { code } });
+    return Worker.create({ connection, namespace, taskQueue, workflowBundle: { code } });
   }
   const activities = await activitiesOf(settings);
   if (serves === 'activities')
     return Worker.create({
       connection,
+      namespace,
       taskQueue,
       activities,
       maxConcurrentActivityTaskExecutions: 20,
@@ -134,6 +135,7 @@ async function workerFor(
     });
   return createWorker({
     connection,
+    namespace,
     taskQueue,
     ...defined({ cacheDirectory }),
     maxConcurrentActivities: 200,
@@ -147,7 +149,8 @@ async function workerFor(
 const heartbeatIntervalMs = 300;
 
 async function connectedWorker(settings: EffectsWorkerSettings): Promise<Worker> {
-  return workerFor(settings, await connectWorker({ address: settings.temporalAddress }));
+  const { temporalAddress: address, namespace } = settings;
+  return workerFor(settings, await connectWorker({ address, namespace }));
 }
 
 /** Blocks the event loop until this file is there. */

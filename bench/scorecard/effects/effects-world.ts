@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../../../activities/stores/store';
-import { openStore } from '../../../activities/stores/open-store';
 import type { AgentClient } from '../../../client/agent-client';
 import { connect } from '../../../client/connect';
 import { VendorEmulator } from '../../../testing/emulator/emulator';
 import type { RecordedRequest } from '../../../testing/emulator/recorded-request';
 import { reply } from '../../../testing/emulator/script';
-import { startEmbeddedServer } from '../../../workers/temporal-server/embedded-server';
+import { startOwnServer } from '../../../test/support/temporal';
+import { temporaryStore } from '../../../test/support/temporary-store';
 import type { Bank } from './bank';
 import { toolName } from './bank-tools';
 import type { Reported } from './judge-call';
@@ -71,7 +71,11 @@ function goalsIn({ turns }: RecordedRequest['conversation']): readonly string[] 
 
 /** A client whose runs use another task queue. The caller closes it. */
 export function clientOf({ settings }: World, taskQueue: string): Promise<AgentClient> {
-  return connect({ address: settings.temporalAddress, taskQueue });
+  return connect({
+    address: settings.temporalAddress,
+    namespace: settings.namespace,
+    taskQueue,
+  });
 }
 
 /** What was reported of each call of a run, by tool name; why there is nothing, if the run has not ended well. */
@@ -147,26 +151,24 @@ export async function inEffectsWorld<Result>(
       planned.map(({ tool, id }) => ({ name: toolName(tool), input: { callId: id } })),
     );
   });
-  const url = `sqlite:${path.join(folder, 'store.db')}`;
-  const store = await openStore(url);
-  const server = await startEmbeddedServer({
-    logFile: path.join(folder, 'temporal.log'),
-    untilExitOf: process.pid,
-  });
-  const client = await connect({ address: server.address });
+  const stored = await temporaryStore();
+  const server = await startOwnServer();
+  const { address, namespace } = server;
+  const client = await connect({ address, namespace });
   const settings = {
-    temporalAddress: server.address,
-    store: url,
+    temporalAddress: address,
+    namespace,
+    store: stored.url,
     emulatorUrl: emulator.baseUrl('anthropic'),
     bankUrl: bank.url,
     heartbeatTimeoutMs,
   };
   try {
-    return await work({ bank, client, store, folder, settings, execArgv });
+    return await work({ bank, client, store: stored.store, folder, settings, execArgv });
   } finally {
     await client.close();
-    await server.stop();
-    await store.close();
+    await server.close();
+    await stored.dispose();
     await emulator.stop();
     await rm(folder, { recursive: true, force: true });
   }

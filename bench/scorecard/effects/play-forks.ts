@@ -83,8 +83,9 @@ export async function playForks(
 ): Promise<{ readonly reported: ReadonlyMap<string, RunReported>; readonly processes: number }> {
   const crew = await startCrew({ ...world.settings, taskQueue, serves: 'all' }, world.execArgv);
   const client = await clientOf(world, taskQueue);
-  const connection = await Connection.connect({ address: world.settings.temporalAddress });
-  const { workflow } = new Client({ connection });
+  const { temporalAddress: address, namespace } = world.settings;
+  const connection = await Connection.connect({ address });
+  const { workflow } = new Client({ connection, namespace });
   try {
     const here = { ...world, client };
     const of = (how: PlannedFork['how']): readonly PlannedFork[] =>

@@ -10,6 +10,7 @@ export interface EffectsWorkerSettings {
   /** A worker that is stalled serves no workflow tasks: each that it polls would be lost for 10 s. */
   readonly serves: 'all' | 'workflows' | 'activities';
   readonly temporalAddress: string;
+  readonly namespace: string;
   readonly store: string;
   readonly emulatorUrl: string;
   readonly bankUrl: string;

@@ -1,5 +1,4 @@
 /** The same failing tool calls with patterns off and on, and a planted bad pattern: real runs with a scripted model. */
-import path from 'node:path';
 import type { Pattern } from '../../../activities/stores/patterns/pattern-shape';
 import type { PatternStore } from '../../../activities/stores/patterns/pattern-store';
 import type { ModelRequest } from '../../../activities/providers/provider';
@@ -198,7 +197,7 @@ export async function scoreLearning(
         args: [],
       });
       const measured = await measure(world, mind, cases);
-      const store = await openStore(`sqlite:${path.join(world.folder, 'store.db')}`);
+      const store = await openStore(world.stored.url);
       const badPatternUses = await usesOfBadPattern(world, store.patterns).finally(() =>
         store.close(),
       );

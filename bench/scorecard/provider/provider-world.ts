@@ -1,21 +1,18 @@
-/** What provider faults strike in: Temporal, one worker, a SQLite store and the emulated vendors, all real. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+/** What provider faults strike in: Temporal, one worker, a store and the emulated vendors, all real. */
 import { Client } from '@temporalio/client';
 import { createActivities } from '../../../activities/index';
 import type { AgentDefinition } from '../../../activities/definitions/agent';
 import type { Provider } from '../../../activities/providers/provider';
-import { openStore } from '../../../activities/stores/open-store';
 import { openConnection } from '../../../client/connect';
 import { AgentClient } from '../../../client/index';
 import type { EmulatorOptions } from '../../../testing/emulator/emulator';
 import { VendorEmulator } from '../../../testing/emulator/emulator';
 import { connectWorker } from '../../../workers/worker-connection';
-import {
-  findFreePorts,
-  startEmbeddedServer,
-} from '../../../workers/temporal-server/embedded-server';
+import type { DevServer } from '../../../test/support/temporal';
+import { startOwnServer } from '../../../test/support/temporal';
+import type { TemporaryStore } from '../../../test/support/temporary-store';
+import { temporaryStore } from '../../../test/support/temporary-store';
+import { findFreePorts } from '../../../workers/temporal-server/embedded-server';
 import { readEnvironment } from '../../../workers/env';
 import { createLogger, installRuntime } from '../../../workers/logging';
 import { createWorker } from '../../../workers/worker';
@@ -26,8 +23,7 @@ export interface ProviderWorld {
   readonly client: AgentClient;
   /** For what the front door does not tell: histories. */
   readonly temporal: Client;
-  /** Holds the store. */
-  readonly folder: string;
+  readonly stored: Pick<TemporaryStore, 'url' | 'file'>;
 }
 
 /** The vendors' side, there before the agents are. */
@@ -47,27 +43,27 @@ export interface WorkerParts {
 const taskQueue = 'scorecard';
 
 async function withWorker<Result>(
-  folder: string,
-  address: string,
+  { address, namespace }: DevServer,
   parts: WorkerParts,
   emulator: VendorEmulator,
   work: (world: ProviderWorld) => Promise<Result>,
 ): Promise<Result> {
-  const connection = await connectWorker({ address });
-  const clientConnection = await openConnection({ address, namespace: 'default' });
-  const store = await openStore(`sqlite:${path.join(folder, 'store.db')}`);
+  const connection = await connectWorker({ address, namespace });
+  const clientConnection = await openConnection({ address, namespace });
+  const stored = await temporaryStore();
   try {
-    const temporal = new Client({ connection: clientConnection });
+    const temporal = new Client({ connection: clientConnection, namespace });
     const client = new AgentClient(temporal, { taskQueue });
     const worker = await createWorker({
       connection,
+      namespace,
       taskQueue,
-      activities: createActivities({ store, ...parts }),
+      activities: createActivities({ store: stored.store, ...parts }),
       cacheDirectory: readEnvironment().cacheDirectory,
     });
-    return await worker.runUntil(() => work({ emulator, client, temporal, folder }));
+    return await worker.runUntil(() => work({ emulator, client, temporal, stored }));
   } finally {
-    await store.close();
+    await stored.dispose();
     await clientConnection.close();
     await connection.close();
   }
@@ -81,22 +77,17 @@ export async function inProviderWorld<Result>(
   emulatorOptions: EmulatorOptions = {},
 ): Promise<Result> {
   installRuntime(logger);
-  const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-scorecard-'));
   const emulator = await VendorEmulator.start(emulatorOptions);
   try {
     const [closedPort = 0] = await findFreePorts(1);
     const parts = await partsFor({ emulator, closedPort });
-    const server = await startEmbeddedServer({
-      logFile: path.join(folder, 'temporal.log'),
-      untilExitOf: process.pid,
-    });
+    const server = await startOwnServer();
     try {
-      return await withWorker(folder, server.address, parts, emulator, work);
+      return await withWorker(server, parts, emulator, work);
     } finally {
-      await server.stop();
+      await server.close();
     }
   } finally {
     await emulator.stop();
-    await rm(folder, { recursive: true, force: true });
   }
 }

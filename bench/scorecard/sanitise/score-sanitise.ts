@@ -88,7 +88,7 @@ async function sendAll(
       prompts: requests.map(({ body }) => JSON.stringify(body)).join('\n'),
       history: history.join('\n'),
       logs: logs.join(''),
-      store: await storeBytes(world.folder),
+      store: await storeBytes(path.dirname(world.stored.file)),
     },
     breaks: [
       ...requests.flatMap((request) =>

@@ -20,6 +20,7 @@ import { incidents } from './incidents';
 /** The message to a worker when it is its turn. */
 export interface IncidentWorkerSettings {
   readonly temporalAddress: string;
+  readonly namespace: string;
   readonly taskQueue: string;
   readonly store: string;
   /** Milliseconds that a request of the store may take. */
@@ -59,13 +60,14 @@ function providersOf(urls: IncidentWorkerSettings['vendorUrls']): readonly Provi
 }
 
 async function workerOf(settings: IncidentWorkerSettings): Promise<Worker> {
-  const { taskQueue, temporalAddress, store, storeWaitMs, vendorUrls, mcpUrl, code } = settings;
-  const connection = await connectWorker({ address: temporalAddress });
+  const { taskQueue, temporalAddress, namespace, store, storeWaitMs, vendorUrls, mcpUrl, code } =
+    settings;
+  const connection = await connectWorker({ address: temporalAddress, namespace });
   const { cacheDirectory } = readEnvironment();
   if (code === 'changed') {
     const workflowsPath = path.join(__dirname, `changed-workflows${path.extname(__filename)}`);
     const workflowBundle = await loadWorkflowBundle(defined({ cacheDirectory, workflowsPath }));
-    return Worker.create({ connection, taskQueue, workflowBundle });
+    return Worker.create({ connection, namespace, taskQueue, workflowBundle });
   }
   const serves = incidents.filter(({ taskQueue: own }) => (own ?? 'why') === taskQueue);
   const usesMcp = serves.some((incident) => incident.usesMcp === true);
@@ -79,6 +81,7 @@ async function workerOf(settings: IncidentWorkerSettings): Promise<Worker> {
     : undefined;
   return createWorker({
     connection,
+    namespace,
     taskQueue,
     ...defined({ cacheDirectory }),
     stickyTimeoutMs: 500,

@@ -9,7 +9,7 @@ import Database from 'libsql';
 import { AgentClient } from '../../../client/agent-client';
 import { openConnection } from '../../../client/connect';
 import { VendorEmulator } from '../../../testing/emulator/emulator';
-import { startEmbeddedServer } from '../../../workers/temporal-server/embedded-server';
+import { startOwnServer } from '../../../test/support/temporal';
 import { defined } from '../../../workflows/core/json';
 import { kill, serveWith, standBy } from '../effects/worker-crew';
 import type { Incident, IncidentWorld } from './incident';
@@ -27,6 +27,7 @@ export interface IncidentOptions {
 /** A world, with what its command lines need. */
 export interface WholeIncidentWorld extends IncidentWorld {
   readonly address: string;
+  readonly namespace: string;
   readonly folder: string;
 }
 
@@ -74,18 +75,16 @@ export async function inIncidentWorld<Result>(
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-why-'));
   const [emulator, shop] = [await VendorEmulator.start(), await startMcpShop()];
   const vendorUrls = scriptVendors(emulator, chosen);
-  const server = await startEmbeddedServer({
-    logFile: path.join(folder, 'temporal.log'),
-    untilExitOf: process.pid,
-  });
-  const { address } = server;
-  const connection = await openConnection({ address, namespace: 'default' });
-  const temporal = new Client({ connection });
+  const server = await startOwnServer();
+  const { address, namespace } = server;
+  const connection = await openConnection({ address, namespace });
+  const temporal = new Client({ connection, namespace });
   const script = path.join(__dirname, `incident-worker${path.extname(__filename)}`);
   const children: ChildProcess[] = [];
   const storeFile = (taskQueue: string): string => path.join(folder, `${taskQueue}.db`);
   const world: WholeIncidentWorld = {
     address,
+    namespace,
     folder,
     client: new AgentClient(temporal, { taskQueue: sharedQueue, address }),
     temporal: (runId) => temporal.workflow.getHandle(runId),
@@ -93,6 +92,7 @@ export async function inIncidentWorld<Result>(
     startWorker: async (taskQueue, code) => {
       const settings: IncidentWorkerSettings = {
         temporalAddress: address,
+        namespace,
         taskQueue,
         store: `sqlite:${storeFile(taskQueue)}`,
         storeWaitMs,
@@ -120,7 +120,7 @@ export async function inIncidentWorld<Result>(
   } finally {
     await Promise.all(children.map(kill));
     await connection.close();
-    await server.stop();
+    await server.close();
     await Promise.all([emulator.stop(), shop.stop()]);
     await rm(folder, { recursive: true, force: true });
   }

@@ -19,7 +19,7 @@ interface Ended {
 }
 
 async function holdfast(
-  { address, folder }: WholeIncidentWorld,
+  { address, namespace, folder }: WholeIncidentWorld,
   args: readonly string[],
   more: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
@@ -37,6 +37,7 @@ async function holdfast(
   };
   const variables = {
     TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
     HOLDFAST_TASK_QUEUE: sharedQueue,
     HOLDFAST_STATE_DIR: folder,
     ...more,

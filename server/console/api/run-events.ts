@@ -6,6 +6,13 @@ import { problemIn } from './gateway';
 /** An entry of the timeline under its id. */
 export type Entry = TimelineEntry & { readonly id: string };
 
+/** A run whose events are read, for whom, and until when. */
+export interface EventSource {
+  readonly runId: string;
+  readonly token: string;
+  readonly signal: AbortSignal;
+}
+
 /** What arrived together. */
 export interface Arrived {
   readonly entries: readonly Entry[];
@@ -76,10 +83,8 @@ const pause = (signal: AbortSignal): Promise<void> =>
  * Errors: `Problem` for what another try cannot change, such as an unknown run.
  */
 async function openStream(
-  runId: string,
-  token: string,
+  { runId, token, signal }: EventSource,
   lastEventId: string,
-  signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array<ArrayBuffer>> | 'ended' | undefined> {
   const url = `/v1/runs/${encodeURIComponent(runId)}/events`;
   const headers = { authorization: `Bearer ${token}`, 'last-event-id': lastEventId };
@@ -91,20 +96,20 @@ async function openStream(
 }
 
 /**
- * What happens in the run, from its beginning to its end.
+ * What happens in the run, from the beginning of this segment to the end of the run.
  *
  * Contract: `connected` is told each time that the stream is there or lost.
  * Errors: `Problem` for what another try cannot change, such as an unknown run.
  */
 export async function* runEvents(
-  runId: string,
-  token: string,
-  signal: AbortSignal,
-  connected: (isConnected: boolean) => void,
+  source: EventSource,
+  fromSegment: number,
+  connected: (isConnected: boolean) => void = () => undefined,
 ): AsyncGenerator<Arrived, void> {
-  let lastEventId = '';
+  const { signal } = source;
+  let lastEventId = `${fromSegment}.0.0`;
   while (!signal.aborted) {
-    const stream = await openStream(runId, token, lastEventId, signal);
+    const stream = await openStream(source, lastEventId);
     if (stream === 'ended') return;
     connected(stream !== undefined);
     try {
@@ -119,4 +124,28 @@ export async function* runEvents(
     connected(false);
     await pause(signal);
   }
+}
+
+function segmentOf({ id }: Entry): number {
+  return Number(id.split('.')[0]);
+}
+
+/** What happened in the run before this segment. Errors: as `runEvents`. */
+export async function entriesBefore(
+  segment: number,
+  source: EventSource,
+): Promise<readonly Entry[]> {
+  const read = new AbortController();
+  const signal = AbortSignal.any([source.signal, read.signal]);
+  const found: Entry[] = [];
+  try {
+    for await (const { entries } of runEvents({ ...source, signal }, 1)) {
+      const earlier = entries.filter((entry) => segmentOf(entry) < segment);
+      found.push(...earlier);
+      if (earlier.length < entries.length) break;
+    }
+  } finally {
+    read.abort();
+  }
+  return found;
 }

@@ -24,17 +24,29 @@ function pathOf(points: readonly Point[], last: number, most: number): string {
     : `M${places.join('L')}`;
 }
 
-/** Both charts. A click goes to the iteration under it; so does the field above the timeline. */
+/**
+ * Both charts. A click goes to the iteration under it; so does the field above the timeline. Until the timeline is whole their
+ * place is kept: a sum of its newest part would be wrong.
+ */
 export function Charts({
   iterations,
+  isWhole,
   onMove,
 }: {
   readonly iterations: readonly Iteration[];
+  readonly isWhole: boolean;
   readonly onMove: (at: number) => void;
 }): JSX.Element | null {
   const { tokens, cost } = useMemo(() => seriesOf(iterations), [iterations]);
   const last = iterations.at(-1)?.number ?? 0;
   if (tokens.length === 0) return null;
+  if (!isWhole)
+    return (
+      <div class="charts loading" aria-hidden="true">
+        <figure />
+        <figure />
+      </div>
+    );
   const charts = [
     { title: 'Tokens of the conversation', points: tokens, text: countText },
     { title: 'Cost of its model calls', points: cost, text: moneyText },

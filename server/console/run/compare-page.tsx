@@ -29,7 +29,7 @@ function Comparison({
   readonly left: string;
   readonly right: string;
 }): JSX.Element {
-  const views = [useTimeline(left), useTimeline(right)] as const;
+  const views = [useTimeline(left, 1), useTimeline(right, 1)] as const;
   const [start, setStart] = useState(0);
   const last = Math.max(...views.map(({ iterations }) => iterations.at(-1)?.number ?? 0));
   const numbers = Array.from({ length: windowSize }, (_, index) => start + index).filter(

@@ -65,14 +65,23 @@ function withEntry(iteration: Iteration, entry: Entry): Iteration {
 
 /** The run so far, made of what arrived. Contract: each entry is added once, in order. */
 export class RunTimeline {
-  private readonly byNumber = new Map<number, Iteration>();
-  private readonly children = new Map<string, Subagent>();
+  private byNumber = new Map<number, Iteration>();
+  private children = new Map<string, Subagent>();
   private words: { readonly iteration: number; readonly text: string } | undefined;
   private last: Entry | undefined;
 
   add({ entries, deltas }: Arrived): void {
     for (const delta of deltas) this.addWords(delta);
     for (const entry of entries) this.addEntry(entry);
+  }
+
+  /** Adds what happened before all that is here. */
+  addEarlier(entries: readonly Entry[]): void {
+    const whole = new RunTimeline();
+    const later = this.iterations.flatMap((iteration) => iteration.entries);
+    whole.add({ entries: [...entries, ...later], deltas: [] });
+    this.byNumber = whole.byNumber;
+    this.children = whole.children;
   }
 
   /** In order. */

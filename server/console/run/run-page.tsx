@@ -26,8 +26,10 @@ const storyMs = 1_500;
 /** Calls it once, a while after `key` changed, however often it changes meanwhile. */
 function useSoonAfter(key: string, ms: number, work: () => void): void {
   const timer = useRef<number | undefined>(undefined);
+  const before = useRef(key);
   useEffect(() => {
-    if (key === '') return;
+    if (key === before.current) return;
+    before.current = key;
     timer.current ??= setTimeout(() => {
       timer.current = undefined;
       work();
@@ -42,18 +44,8 @@ function useSoonAfter(key: string, ms: number, work: () => void): void {
 }
 
 /** What the explanation depends on. */
-function storyKey(run: Run | undefined, { connection }: TimelineView): string {
-  if (run === undefined) return '';
-  const { status, reason, toolCallsFailed, failovers, pending, healed } = run;
-  return JSON.stringify([
-    connection,
-    status,
-    reason,
-    toolCallsFailed,
-    failovers,
-    pending.length,
-    healed,
-  ]);
+function storyKey({ status, reason, toolCallsFailed, failovers, pending, healed }: Run): string {
+  return JSON.stringify([status, reason, toolCallsFailed, failovers, pending.length, healed]);
 }
 
 /** The page. */
@@ -64,15 +56,13 @@ export function RunPage({ runId }: { readonly runId: string }): JSX.Element {
     useCallback(() => dataOf(api.GET('/v1/runs/{runId}', { params })), [api, runId]),
     refreshMs,
   );
-  const why = useLoaded(
-    useCallback(() => dataOf(api.GET('/v1/runs/{runId}/why', { params })), [api, runId]),
-    0,
-  );
-  const view = useTimeline(runId);
+  // The newest segment when the page opened: what people look for first, however long the run is.
+  const segment = useRef<number | undefined>(undefined);
+  segment.current ??= run.value?.segments;
+  const view = useTimeline(runId, segment.current);
   const [version, setVersion] = useState('');
   const lastId = view.lastEntry?.id ?? '';
   useSoonAfter(lastId, stateMs, run.reload);
-  useSoonAfter(storyKey(run.value, view), storyMs, why.reload);
   useSoonAfter(lastId, storyMs, () => {
     setVersion(lastId);
   });
@@ -85,8 +75,8 @@ export function RunPage({ runId }: { readonly runId: string }): JSX.Element {
           <RunFacts run={run.value} />
           <RunActions run={run.value} onDone={run.reload} />
           <Waits run={run.value} onDecided={run.reload} />
-          <WhyPanel why={why.value} />
-          <Story runId={runId} view={view} version={version} />
+          <Why run={run.value} />
+          <Story run={run.value} view={view} version={version} />
         </>
       )}
     </>
@@ -104,23 +94,38 @@ function Waits({
   return <WaitList waits={waits} isOneRun onDecided={onDecided} />;
 }
 
+/** The explanation. It reads the whole history, so it is asked for again only where the run has changed. */
+function Why({ run }: { readonly run: Run }): JSX.Element {
+  const { api } = useConsole();
+  const { runId } = run;
+  const why = useLoaded(
+    useCallback(
+      () => dataOf(api.GET('/v1/runs/{runId}/why', { params: { path: { runId } } })),
+      [api, runId],
+    ),
+    0,
+  );
+  useSoonAfter(storyKey(run), storyMs, why.reload);
+  return <WhyPanel why={why.value} />;
+}
+
 /** Timeline and transcript, side by side where there is room. */
 function Story({
-  runId,
+  run: { runId, startedAtMs },
   view,
   version,
 }: {
-  readonly runId: string;
+  readonly run: Run;
   readonly view: TimelineView;
   readonly version: string;
 }): JSX.Element {
   const [at, setAt] = useState<number>();
   return (
     <>
-      <Charts iterations={view.iterations} onMove={setAt} />
+      <Charts iterations={view.iterations} isWhole={view.isWhole} onMove={setAt} />
       <Subagents subagents={view.subagents} />
       <div class="story">
-        <Timeline view={view} at={at} onMove={setAt} />
+        <Timeline view={view} runStartedAtMs={startedAtMs} at={at} onMove={setAt} />
         <Transcript runId={runId} version={version} />
       </div>
     </>

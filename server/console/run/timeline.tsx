@@ -11,13 +11,14 @@ const windowSize = 50;
 
 interface TimelineProps {
   readonly view: TimelineView;
+  readonly runStartedAtMs: number;
   /** The newest iteration of the window; undefined: it follows the run. */
   readonly at: number | undefined;
   readonly onMove: (at: number | undefined) => void;
 }
 
 /** The part of the timeline up to `at`, newest iteration first. */
-export function Timeline({ view, at, onMove }: TimelineProps): JSX.Element {
+export function Timeline({ view, runStartedAtMs, at, onMove }: TimelineProps): JSX.Element {
   const [isFiltered, setFiltered] = useState(false);
   const titleId = useId();
   const all = view.iterations.filter(({ isEventful }) => isEventful || !isFiltered);
@@ -25,7 +26,6 @@ export function Timeline({ view, at, onMove }: TimelineProps): JSX.Element {
   const end = at === undefined ? all.length : found + 1;
   const start = Math.max(0, end - windowSize);
   const shown = all.slice(start, end).reverse();
-  const startedAtMs = view.iterations[0]?.startedAtMs ?? 0;
   return (
     <section aria-labelledby={titleId} class="timeline">
       <h2 id={titleId}>
@@ -41,6 +41,7 @@ export function Timeline({ view, at, onMove }: TimelineProps): JSX.Element {
       />
       <p class="hint">
         {countText(shown.length)} of {countText(all.length)} iterations, newest first
+        {!view.isWhole && view.iterations.length > 0 && '; earlier ones are loading'}
       </p>
       {view.liveText !== undefined && at === undefined && (
         <p class="live-text" aria-label="The model writes">
@@ -52,7 +53,7 @@ export function Timeline({ view, at, onMove }: TimelineProps): JSX.Element {
           <IterationBlock
             key={iteration.number}
             iteration={iteration}
-            runStartedAtMs={startedAtMs}
+            runStartedAtMs={runStartedAtMs}
           />
         ))}
       </ol>

@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { useConsole } from '../api/console-context';
 import type { Problem } from '../api/gateway';
 import { problemOf } from '../api/gateway';
-import type { Entry } from '../api/run-events';
-import { runEvents } from '../api/run-events';
+import type { Entry, EventSource } from '../api/run-events';
+import { entriesBefore, runEvents } from '../api/run-events';
 import type { Iteration, Subagent } from './iterations';
 import { RunTimeline } from './iterations';
 
@@ -14,6 +14,8 @@ export interface TimelineView {
   readonly subagents: readonly Subagent[];
   readonly liveText?: string | undefined;
   readonly lastEntry?: Entry | undefined;
+  /** False while the segments before the first one that was asked for are loading. */
+  readonly isWhole: boolean;
   readonly connection: 'connecting' | 'live' | 'lost' | 'ended';
   readonly problem?: Problem;
 }
@@ -21,46 +23,70 @@ export interface TimelineView {
 /** Milliseconds between two drawings while entries arrive. */
 const drawMs = 100;
 
-/** The timeline from its beginning, as it grows. */
-export function useTimeline(runId: string): TimelineView {
+/**
+ * The timeline as it grows: that of the segment and those after it at once, and those before it as soon as they are read.
+ *
+ * Contract: `segment` is undefined until it is known, and then stays; 1 reads the timeline in its order.
+ */
+export function useTimeline(runId: string, segment: number | undefined): TimelineView {
   const { session } = useConsole();
   const [view, setView] = useState<TimelineView>({
-    ...{ iterations: [], subagents: [], connection: 'connecting' },
+    ...{ iterations: [], subagents: [], isWhole: false, connection: 'connecting' },
   });
   useEffect(() => {
-    const timeline = new RunTimeline();
+    if (segment === undefined) return;
     const left = new AbortController();
-    let connection: TimelineView['connection'] = 'connecting';
-    let timer: number | undefined;
-    const draw = (): void => {
-      timer = undefined;
-      const { iterations, subagents, liveText, lastEntry } = timeline;
-      setView({ iterations, subagents, liveText, lastEntry, connection });
-    };
-    const drawSoon = (): void => {
-      timer ??= setTimeout(draw, drawMs);
-    };
-    const follow = async (): Promise<void> => {
-      const connected = (isConnected: boolean): void => {
-        connection = isConnected ? 'live' : 'lost';
-        drawSoon();
-      };
-      for await (const arrived of runEvents(runId, session.token, left.signal, connected)) {
-        timeline.add(arrived);
-        drawSoon();
-      }
-      connection = 'ended';
-      drawSoon();
-    };
-    follow().catch((thrown: unknown) => {
-      if (left.signal.aborted) return;
-      const problem = problemOf(thrown);
-      setView((before) => ({ ...before, problem }));
+    const source = { runId, token: session.token, signal: left.signal };
+    const clear = readTimeline(source, segment, (changed) => {
+      if (!left.signal.aborted) setView((before) => ({ ...before, ...changed }));
     });
     return () => {
       left.abort();
-      clearTimeout(timer);
+      clear();
     };
-  }, [runId, session.token]);
+  }, [runId, session.token, segment]);
   return view;
+}
+
+/** Reads it until the signal of its source aborts. Returns what stops its drawing. */
+function readTimeline(
+  source: EventSource,
+  segment: number,
+  change: (view: Partial<TimelineView>) => void,
+): () => void {
+  const timeline = new RunTimeline();
+  let connection: TimelineView['connection'] = 'connecting';
+  let isWhole = segment === 1;
+  let timer: number | undefined;
+  const drawSoon = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      const { iterations, subagents, liveText, lastEntry } = timeline;
+      change({ iterations, subagents, liveText, lastEntry, connection, isWhole });
+    }, drawMs);
+  };
+  const follow = async (): Promise<void> => {
+    const connected = (isConnected: boolean): void => {
+      connection = isConnected ? 'live' : 'lost';
+      drawSoon();
+    };
+    for await (const arrived of runEvents(source, segment, connected)) {
+      timeline.add(arrived);
+      drawSoon();
+    }
+    connection = 'ended';
+    drawSoon();
+  };
+  const fill = async (): Promise<void> => {
+    if (isWhole) return;
+    timeline.addEarlier(await entriesBefore(segment, source));
+    isWhole = true;
+    drawSoon();
+  };
+  Promise.all([follow(), fill()]).catch((thrown: unknown) => {
+    change({ problem: problemOf(thrown) });
+  });
+  return () => {
+    clearTimeout(timer);
+  };
 }

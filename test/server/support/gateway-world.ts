@@ -14,6 +14,7 @@ import type { GatewayLimits } from '../../../server/ports';
 import { gatewayStore } from '../../../workers/cli/gateway-store';
 import type { AgentWorld } from '../../support/agent-world';
 import { startAgentWorld } from '../../support/agent-world';
+import type { DevServer } from '../../support/temporal';
 import type { paths } from '../../../examples/gateway-api';
 
 /** A client of the API, with its types. */
@@ -47,14 +48,15 @@ function apiFor(url: string, token: string): Api {
   return createApiClient<paths>({ baseUrl: url, headers: { authorization: `Bearer ${token}` } });
 }
 
-/** Starts the world; `dispose()` ends it. */
+/** Starts the world; `dispose()` ends it. `server`: not the one that all suites share. */
 export async function startGatewayWorld(
   agents: readonly AgentDefinition[],
   log: Logger = pino({ enabled: false }),
+  server?: DevServer,
 ): Promise<GatewayWorld> {
-  const world = await startAgentWorld(agents);
-  const { server, stored, taskQueue } = world;
-  const { connection, namespace, address } = server;
+  const world = await startAgentWorld(agents, server === undefined ? {} : { server });
+  const { stored, taskQueue } = world;
+  const { connection, namespace, address } = world.server;
   const { store } = stored;
   const client = new AgentClient(new Client({ connection, namespace }), {
     ...{ taskQueue, address, store },

@@ -14,9 +14,7 @@ export async function transcript(
   options: CommonOptions & { readonly at?: number },
 ): Promise<void> {
   const { output } = context;
-  const point = await withClient(context, (client) =>
-    client.run(runId).transcriptPoint(options.at),
-  );
+  const point = await withClient(context, (client) => client.run(runId).transcriptHead(options.at));
   await withStore(context, async (store) => {
     if (store.id !== point.storeId)
       throw new SetupError(

@@ -224,3 +224,11 @@ export function inputOf({
 }): string | undefined {
   return inputBlob ?? (input && shortHash(JSON.stringify(input, sortedKeys)));
 }
+
+/** Identity of a call with exactly this input. */
+export function exactCall({
+  name,
+  ...call
+}: { readonly name: string } & Parameters<typeof inputOf>[0]): string {
+  return `${name} ${inputOf(call) ?? ''}`;
+}

@@ -25,6 +25,7 @@ const replyMistakes: ReadonlySet<AgentErrorCode> = new Set([
   'invalid_tool',
   'output_truncated',
   'invalid_answer',
+  'premature_answer',
 ]);
 
 function troubleOf(

@@ -19,6 +19,7 @@ const ownWords: ReadonlySet<AgentError['code']> = new Set([
   'missing_tool_name',
   'output_truncated',
   'guardrail',
+  'premature_answer',
 ]);
 
 /** Whether the instruction of a code repeats its message. */
@@ -55,12 +56,14 @@ const correctable: ReadonlySet<AgentError['code']> = new Set([
   'tool_execution_failed',
 ]);
 
-/** Names the tool to call, so that a small model does not call another one. */
+/** Names the tool to call, so that a small model does not call another one; not where this has led to the same error. */
 function nextCall(
   { code, toolName, recoverable }: AgentError,
   toolNames: readonly string[],
+  times: number,
 ): readonly string[] {
   return toolName !== undefined &&
+    times < 2 &&
     recoverable &&
     correctable.has(code) &&
     toolNames.includes(toolName)
@@ -116,6 +119,6 @@ export function buildErrorRecoveryMessage(
     ...instructions,
     ...hints.map((hint) => `Hint: ${inertTags(hint)}`),
     ...repeated(repetition, isAboutCall ? 'call' : 'reply'),
-    ...unique(errors.flatMap((error) => nextCall(error, toolNames))),
+    ...unique(errors.flatMap((error) => nextCall(error, toolNames, repetition.times))),
   ].join('\n');
 }

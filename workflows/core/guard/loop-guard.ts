@@ -1,7 +1,7 @@
 /** Gathers the evidence of loops, warns the model once, and says when a loop ends the run. */
 import { ringSize } from '../errors/circuit-breaker';
 import { noteProvenance, addTroubleNote } from '../model-call/next-request';
-import { normalizeText, shortHash } from '../errors/fingerprint';
+import { exactCall, normalizeText, shortHash } from '../errors/fingerprint';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
@@ -41,9 +41,27 @@ function resultOf({
   };
 }
 
-function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly CallEvidence[] {
+/** Whether the call was not made because it repeats an effect. */
+function wasAskedAbout({ call, status }: ToolCallProgress, guard: GuardState): boolean {
+  return (
+    status.type === 'settled' &&
+    !status.ran &&
+    status.error?.code === 'tool_denied' &&
+    exactCall(call) === guard.newestCall
+  );
+}
+
+function evidenceOf(
+  progress: ToolCallProgress,
+  reply: number,
+  guard: GuardState,
+): readonly CallEvidence[] {
+  const { call, status } = progress;
   const { alike } = call;
   if (status.type !== 'settled' || alike?.idle === 'waits' || alike?.idle === 'thinks') return [];
+  const newest = guard.evidence.at(-1);
+  // A round of the loop, though it was not made.
+  if (newest !== undefined && wasAskedAbout(progress, guard)) return [{ ...newest, reply }];
   return [
     {
       call: call.fingerprint,
@@ -54,6 +72,26 @@ function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly
       ...(alike?.idle === 'waits-first' ? { waited: true } : {}),
     },
   ];
+}
+
+/** Effects that are remembered as asked about. */
+const askedLength = 32;
+
+/** What the next reply's calls are compared with. */
+function withNewestCall(guard: GuardState, calls: readonly ToolCallProgress[]): GuardState {
+  const asked = calls
+    .filter((call) => wasAskedAbout(call, guard))
+    .map(({ call }) => exactCall(call));
+  const last = calls.at(-1);
+  const worked =
+    last?.status.type === 'settled' && last.status.ran && last.status.error === undefined;
+  return {
+    ...without(guard, 'newestCall'),
+    ...defined({ newestCall: worked ? exactCall(last.call) : undefined }),
+    ...(asked.length === 0
+      ? {}
+      : { askedAbout: [...(guard.askedAbout ?? []), ...asked].slice(-askedLength) }),
+  };
 }
 
 function withoutEvidence(guard: GuardState): GuardState {
@@ -68,7 +106,7 @@ function recordReply(
 ): GuardState {
   if (calls.some(breaksLoop)) return withoutEvidence(guard);
   const waits = guard.waited === true || calls.some(({ call }) => call.alike?.idle === 'waits');
-  const fresh = calls.flatMap((call) => evidenceOf(call, reply));
+  const fresh = calls.flatMap((call) => evidenceOf(call, reply, guard));
   if (fresh.length === 0) return waits ? { ...guard, waited: true } : guard;
   const spaced = waits ? fresh.map((call): CallEvidence => ({ ...call, waited: true })) : fresh;
   return { ...without(guard, 'waited'), evidence: addEvidence(guard.evidence, spaced) };
@@ -101,7 +139,8 @@ export function watchForLoops<State extends Watched & NextRequestSlice>(
   calls: readonly ToolCallProgress[],
 ): Move<State> {
   const { maxSameCalls } = prepared(state).snapshot.limits;
-  const { warnedLoop, ...guard } = recordReply(state.guard, calls, state.counters.iterations);
+  const recorded = recordReply(state.guard, calls, state.counters.iterations);
+  const { warnedLoop, ...guard } = withNewestCall(recorded, calls);
   const loop = findLoop(guard.evidence, Math.max(maxSameCalls - 1, 2));
   if (loop === undefined) return stay({ ...state, guard });
   const watched: State = { ...state, guard: { ...guard, warnedLoop: loop.identity } };

@@ -30,6 +30,10 @@ export interface GuardState extends GuardCounts {
   readonly warnedLoop?: string;
   /** The model has waited since the newest call. */
   readonly waited?: true;
+  /** Exact identity of the newest call, if it worked. */
+  readonly newestCall?: string;
+  /** Effects whose repetition the model was asked about, newest last; bounded. */
+  readonly askedAbout?: readonly string[];
   readonly activeTimer?: ActiveTimer;
   /** Timers of active time that were started, for their ids. */
   readonly activeTimers: number;

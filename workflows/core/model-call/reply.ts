@@ -16,7 +16,7 @@ import { agentError } from '../failure';
 import { defined, without } from '../json';
 import type { AccountSlice, CountersSlice } from '../run/account';
 import { advise, uncountModelCall } from '../run/account';
-import { prepared } from '../run/ports';
+import { hasFlag, prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
@@ -251,6 +251,40 @@ export const emptyReply = agentError('empty_reply', 'The reply held neither text
 export const noToolCall = agentError('no_tool_call', 'No tool call was found in the reply.', {
   hint: `When the task is done call ${completeTaskTool}; to ask the user call ${askUserTool}.`,
 });
+
+/** Codes of a call that could not be read or named. */
+const brokenCall: ReadonlySet<AgentError['code']> = new Set([
+  'invalid_json',
+  'missing_tool_name',
+  'invalid_tool',
+]);
+
+/** Whether the step before this reply failed, at a call that the model can correct. */
+function failedLast({ unhealed, counters }: ErrorsSlice & CountersSlice): boolean {
+  return unhealed.some(
+    ({ iteration, tool, code }) =>
+      iteration === counters.iterations - 1 && (tool !== undefined || brokenCall.has(code)),
+  );
+}
+
+/**
+ * Why an answer in the text protocol is asked for once more: models that need the protocol describe a call instead of making it,
+ * and take the explanation of a failure for the end of the task. Once, until a call works (ADR 0085).
+ */
+export function prematureAnswer(state: ReplyState): AgentError | undefined {
+  const { snapshot } = prepared(state);
+  const isAsked = state.unhealed.some(({ code }) => code === 'premature_answer');
+  const isWeak = lastRoute(state)?.toolProtocol === 'text' && hasFlag(state, 'asks-again');
+  if (isAsked || !isWeak || snapshot.tools.length === 0) return undefined;
+  if (failedLast(state))
+    return agentError(
+      'premature_answer',
+      'The last call failed, and an answer came without another call.',
+    );
+  return state.counters.toolCalls === 0
+    ? agentError('premature_answer', 'An answer came, though no tool was called.')
+    : undefined;
+}
 
 /** The result of a run travels in its history, so it is bounded. */
 export const resultTooLong = agentError(

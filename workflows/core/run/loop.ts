@@ -31,6 +31,7 @@ import {
   continueText,
   emptyReply,
   noToolCall,
+  prematureAnswer,
   raiseOutput,
   resultTooLong,
   takeReply,
@@ -194,6 +195,8 @@ function readAnswer(state: RunState, result: CallModelResult): Move<RunState> {
   const { answer = '', output, head } = result;
   if (answer.trim() === '') return rejectReply(state, [emptyReply]);
   if (prepared(state).snapshot.completion === 'tool') return rejectReply(state, [noToolCall]);
+  const premature = prematureAnswer(state);
+  if (premature !== undefined) return rejectReply(state, [premature]);
   return propose(state, { answer, head, calls: [], ...defined({ output }) });
 }
 

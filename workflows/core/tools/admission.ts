@@ -1,8 +1,10 @@
 /** Decides about each call of a reply: it may start, waits for a person, or never runs. */
+import { exactCall } from '../errors/fingerprint';
 import type { AgentError } from '../failure';
 import { agentError } from '../failure';
+import type { GuardSlice } from '../guard/state';
 import type { SnapshotSlice } from '../run/ports';
-import { toolPolicy } from '../run/ports';
+import { hasFlag, toolPolicy } from '../run/ports';
 import { newPrivileges } from '../people/new-privileges-after-error';
 import type { PeopleSlice } from '../people/state';
 import { shownText } from '../secrets/shown-text';
@@ -48,10 +50,41 @@ const secondHandoff = ({ name: toolName }: ProposedToolCall): AgentError =>
     toolName,
   });
 
+/** A call that changes the world, again as it just worked. */
+const repeatedEffect = ({ name: toolName }: ProposedToolCall): AgentError =>
+  agentError(
+    'tool_denied',
+    `${toolName} was not called again: this same call has just worked, and its result is above.`,
+    {
+      hint: 'If that was all, answer now. If it is needed a second time, make the call once more.',
+      toolName,
+    },
+  );
+
+/**
+ * Whether a call repeats the newest one, which worked and changed the world. The model is asked once whether it means it, as a
+ * small model makes its last call again instead of answering; if it makes the call once more, this and all later ones run
+ * (R-TOOL-13).
+ */
+function repeatsEffect(call: ProposedToolCall, state: Admitting): boolean {
+  const { newestCall, askedAbout = [] } = state.guard;
+  const effect = toolPolicy(state, call.name)?.effect;
+  const exact = exactCall(call);
+  return (
+    hasFlag(state, 'asks-again') &&
+    effect !== undefined &&
+    effect !== 'read' &&
+    exact === newestCall &&
+    !askedAbout.includes(exact)
+  );
+}
+
+type Admitting = PeopleSlice & SnapshotSlice & GuardSlice;
+
 /** The first status of each call of a reply. */
 export function admitCalls(
   calls: readonly ProposedToolCall[],
-  state: PeopleSlice & SnapshotSlice,
+  state: Admitting,
 ): readonly ToolCallProgress[] {
   const handoff = calls.find(
     ({ name, error }) => error === undefined && toolPolicy(state, name)?.handoff !== undefined,
@@ -66,7 +99,7 @@ export function admitCalls(
 }
 
 /** The first status of a call. */
-function admitCall(call: ProposedToolCall, state: PeopleSlice): ToolCallProgress {
+function admitCall(call: ProposedToolCall, state: Admitting): ToolCallProgress {
   if (call.error !== undefined) return settleWithError(call, call.error);
   if (call.name === completeTaskTool) return settleWithError(call, prematureEnd(state));
   if (call.name === askUserTool) {
@@ -78,6 +111,7 @@ function admitCall(call: ProposedToolCall, state: PeopleSlice): ToolCallProgress
         }
       : settleWithError(call, unreadableQuestion);
   }
+  if (repeatsEffect(call, state)) return settleWithError(call, repeatedEffect(call));
   if (call.approvalDigest !== undefined || newPrivileges(state, call).length > 0)
     return { call, status: { type: 'awaiting-approval' } };
   return { call, status: { type: 'ready' } };

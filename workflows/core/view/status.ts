@@ -29,6 +29,8 @@ export interface RunStatusView {
   /** The agent that the run was handed to. */
   readonly actingAgent?: string;
   readonly goal: string;
+  /** When the run started, over all its segments; absent from workers of an earlier version. */
+  readonly startedAtMs?: number;
   readonly iteration: number;
   readonly maxIterations?: number;
   /** `provider/model` that answers now. */
@@ -205,6 +207,7 @@ export function statusView(state: RunState): RunStatusView {
     status: statusWord(state),
     agent: state.request.agent,
     goal: goalForPeople(state, 500),
+    startedAtMs: state.startedAtMs,
     iteration: counters.iterations,
     isFallback: (routeIndex(state) ?? state.lastRouteIndex ?? 0) > 0,
     doing: doing(state),
