@@ -42,6 +42,10 @@ function valueOf(payloads: Payloads | undefined): unknown {
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
+/** Without the words of a note to the model, which change from version to version. */
+const withoutNotes = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (key, field: unknown) => (key === 'note' ? 'note' : field));
+
 /** What activities were given, by their ids. */
 function recordedInputs(events: readonly RecordedEvent[]): Record<string, unknown> {
   return Object.fromEntries(
@@ -84,7 +88,8 @@ describe.each(recordings)('%s', (file) => {
     const { events } = historyOf(file);
     const decided = decidedInputs(await stepsOf({ events }));
     for (const [id, input] of Object.entries(recordedInputs(events)))
-      if (id !== prepareCallId) expect([id, decided[id]]).toEqual([id, input]);
+      if (id !== prepareCallId)
+        expect(withoutNotes([id, decided[id]])).toEqual(withoutNotes([id, input]));
   });
 
   test('ends as it ended', async () => {

@@ -28,9 +28,9 @@ function shownLines(state: RunState): readonly string[] {
   return text.split('\n').map((line) => `    ${line}`);
 }
 
-/** What is asked for, without what is the same in every command of a run. */
+/** What is asked for, without what is the same in every command of a run, and without the note to the model: its words change. */
 function askedLine(command: RunCommand): string {
-  const same = ['type', 'limits', 'definition', 'storeId', 'snapshot'];
+  const same = ['type', 'limits', 'definition', 'storeId', 'snapshot', 'note'];
   const text = JSON.stringify(command, (key, value: unknown) =>
     same.includes(key) ? undefined : value,
   );
