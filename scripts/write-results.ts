@@ -114,10 +114,28 @@ function fuzzTable(result: JsonObject): string {
   );
 }
 
+function mutantsTable(result: JsonObject): string {
+  const areas = Object.entries(fieldsOf(result['byArea']));
+  return table(
+    ['Area', 'Mutants', 'Disabled', 'Sample', 'Killed', 'Survived', 'Reached by no test'],
+    areas.map(([area, value]) => {
+      const counts = fieldsOf(value);
+      const [sample, killed] = [numberIn(counts, 'sample'), numberIn(counts, 'killed')];
+      return row([
+        area,
+        ...[numberIn(counts, 'mutants'), numberIn(counts, 'disabled'), sample],
+        share(killed + numberIn(counts, 'timeout'), sample),
+        ...[numberIn(counts, 'survived'), numberIn(counts, 'unreached')],
+      ]);
+    }),
+  );
+}
+
 const tables: Readonly<Record<string, (result: JsonObject) => string>> = {
   scorecard: scorecardTable,
   peers: peersTable,
   fuzz: fuzzTable,
+  mutants: mutantsTable,
 };
 
 /** The generated part: the newest result of each name, in the order of the tables above. */

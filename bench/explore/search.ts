@@ -150,7 +150,7 @@ function pick(actions: readonly Action[], random: Random): Action {
 }
 
 /** One long way from the opening on, without roll-overs. */
-function walk(start: World, random: Random): readonly Action[] {
+export function walk(start: World, random: Random): readonly Action[] {
   const actions: Action[] = [];
   let world = start;
   while (actions.length < walkActions && world.state.phase.type !== 'ended') {

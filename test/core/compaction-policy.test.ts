@@ -73,6 +73,43 @@ describe('decideCompaction', () => {
     expect(decideTier(facts({ measure: aMeasure({ tokens: 95_000, messages }) }))).toBe(tier);
   });
 
+  it.each([
+    ['bytes', { bytes: 2_000 }, true],
+    ['as many bytes as are allowed', { bytes: 1_000 }, false],
+    ['images', { over: 'images' as const }, true],
+  ])('strips what frees few tokens where %s are too many: %j', (_, over, strips) => {
+    const measure = aMeasure({ tokens: 95_000, strippableTokens: 1, ...over });
+    const tier = decideTier(facts({ measure, bounds: { ...bounds, maxBytes: 1_000 } }));
+    expect(tier === 1).toBe(strips);
+  });
+
+  it('strips nothing where there is nothing to strip', () => {
+    const measure = aMeasure({ tokens: 95_000, over: 'images' });
+    expect(decideTier(facts({ measure }))).not.toBe(1);
+    expect(decideTier(facts({ measure: { ...measure, images: 1 } }))).toBe(1);
+  });
+
+  it.each([
+    ['the tail is empty', { tailTokens: 0, fixedTokens: 1_000 }],
+    ['instructions and tools fill the window', { tailTokens: 10_000, fixedTokens: 100_000 }],
+  ])('shortens no tail where %s', (_, sizes) => {
+    const measure = aMeasure({ tokens: 150_000, messages: 3, ...sizes });
+    expect(decideCompaction(facts({ measure }))).toEqual({ type: 'stop' });
+  });
+
+  it('keeps the last compaction for the tail', () => {
+    const measure = aMeasure({ tokens: 150_000, tailTokens: 10_000, strippableTokens: 50_000 });
+    const twice = [done(1, 300_000, 200_000), done(3, 200_000, 150_000)];
+    const all = { measure, config: { ...defaultCompaction, maxCompactions: 3 } };
+    expect(decideCompaction(facts({ ...all, done: twice }))).toEqual({
+      type: 'compact',
+      tier: 1,
+      trimTail: true,
+    });
+    const spent = [...twice, done(1, 150_000, 150_000)];
+    expect(decideCompaction(facts({ ...all, done: spent }))).toEqual({ type: 'stop' });
+  });
+
   it('goes on to the next tier where a compaction shrank by less than the set share, even if it fits', () => {
     const thin = facts({ measure: aMeasure({ tokens: 87_000 }), done: [done(1, 92_000, 87_000)] });
     expect(decideCompaction(thin)).toMatchObject({ type: 'compact', tier: 3 });

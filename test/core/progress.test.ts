@@ -1,5 +1,11 @@
 /** Progress: what is news, when a run is stuck, and that a run which gets on never is. */
-import { correctPath, newsIdentity, rememberSuccess } from '../../workflows/core/recovery/memory';
+import {
+  correctPath,
+  newsIdentity,
+  recount,
+  rememberFailure,
+  rememberSuccess,
+} from '../../workflows/core/recovery/memory';
 import { initialProgress } from '../../workflows/core/recovery/state';
 import type { ExecutionMemory, ProgressState } from '../../workflows/core/recovery/state';
 import {
@@ -184,4 +190,119 @@ test.each([
   [['a/x.ts'], '', undefined],
 ])('of %j, %j means %j', (paths, value, meant) => {
   expect(correctPath(found(initialProgress.memory, paths), { path: value })?.path).toBe(meant);
+});
+
+test.each([
+  ['12 % done', '34 % done', true],
+  ['3 of 10 files', '4 of 10 files', true],
+  ['3/10 files', '4/10 files', true],
+  ['1.5 % done', '2.5 % done', true],
+  ['attempt 1 of 3', 'attempt 2 of 3', false],
+  ['retries: 1/3', 'retries: 2/3', false],
+  ['row 1', 'row 2', false],
+  ['a of b', 'c of d', false],
+])('"%s" and then "%s" is news: %s', (before, after, isNews) => {
+  const identity = (preview: string): string => newsIdentity({ preview, fingerprint: 'same' });
+  expect(identity(before) !== identity(after)).toBe(isNews);
+});
+
+describe('what is remembered of a success', () => {
+  const { memory: empty } = initialProgress;
+  const success = {
+    ...{ tool: 'write', summary: 'wrote a.ts', preview: 'ok', fingerprint: 'f1' },
+    ...{ toolCallId: 'c1', effect: 'e1', file: 'a.ts' },
+  };
+
+  test('is what is new in it', () => {
+    const first = rememberSuccess(empty, success);
+    expect(first.gains).toEqual(['new information', 'a new effect', 'new file a.ts']);
+    expect(first.memory).toEqual({
+      ...empty,
+      files: [{ path: 'a.ts', toolCallId: 'c1' }],
+      seen: ['f1'],
+      effects: ['e1'],
+      completedSteps: ['wrote a.ts'],
+    });
+    const second = rememberSuccess(first.memory, success);
+    expect(second.gains).toEqual([]);
+    expect(second.memory.completedSteps).toEqual(['wrote a.ts', 'wrote a.ts']);
+    expect(second.memory.files).toHaveLength(1);
+  });
+
+  test('names no file and no effect of a call that has none', () => {
+    const { effect: _, file: __, ...read } = success;
+    const { memory, gains } = rememberSuccess(empty, read);
+    expect(gains).toEqual(['new information']);
+    expect(memory).toMatchObject({ files: [], effects: [] });
+  });
+
+  test('is where paths of its stored output come from, the newest last', () => {
+    const findings = {
+      facts: ['port 8080'],
+      paths: [
+        { path: 'b.ts', line: 1 },
+        { path: 'a.ts', line: 2 },
+      ],
+    };
+    const known = rememberSuccess(empty, success).memory;
+    const read = { ...success, toolCallId: 'c2', fingerprint: 'f2', findings };
+    const { file: _, ...listing } = read;
+    const { memory } = rememberSuccess(known, { ...listing, result: 'r2' });
+    expect(memory.facts).toEqual(['port 8080']);
+    expect(memory.files).toEqual([
+      { path: 'b.ts', line: 1, toolCallId: 'c2', result: 'r2' },
+      { path: 'a.ts', line: 2, toolCallId: 'c2', result: 'r2' },
+    ]);
+    expect(rememberSuccess(known, listing).memory.files).toEqual(known.files);
+  });
+
+  test("clears the tool's failures, and only those", () => {
+    const failed = [
+      anAgentError({ toolName: 'write', message: 'full' }),
+      anAgentError({ toolName: 'read', message: 'gone' }),
+    ].reduce((memory, error) => rememberFailure(memory, error, {}, 1), empty);
+    const { memory, gains } = rememberSuccess(failed, success);
+    expect(gains).toContain('write works again');
+    expect(memory.failures.map(({ tool }) => tool)).toEqual(['read']);
+  });
+});
+
+describe('what is remembered of a failure', () => {
+  const { memory: empty } = initialProgress;
+  const error = anAgentError({ toolName: 'read', message: 'no file 17', hint: 'list first' });
+  const counts = (memory: ExecutionMemory): readonly (readonly [string, number, number])[] =>
+    memory.failures.map(({ tool, times: count, lastStep }) => [tool, count, lastStep]);
+
+  test('is its tool, code, message, hint and input', () => {
+    expect(rememberFailure(empty, error, { path: 'a' }, 3).failures).toEqual([
+      {
+        ...{ tool: 'read', code: error.code, message: 'no file 17', hint: 'list first' },
+        ...{ input: { path: 'a' }, times: 1, lastStep: 3 },
+      },
+    ]);
+    const [large] = rememberFailure(empty, error, { path: 'a'.repeat(10_000) }, 3).failures;
+    expect(large).not.toHaveProperty('input');
+  });
+
+  test('counts once a step', () => {
+    const once = rememberFailure(empty, error, {}, 1);
+    expect(counts(rememberFailure(once, error, {}, 1))).toEqual([['read', 1, 1]]);
+    expect(counts(rememberFailure(once, error, {}, 2))).toEqual([['read', 2, 2]]);
+  });
+
+  test.each([
+    ['tool', { toolName: 'list' }],
+    ['code', { code: 'tool_timeout' as const }],
+    ['message', { message: 'no such key' }],
+  ])('is another one with another %s', (_, change) => {
+    const once = rememberFailure(empty, error, {}, 1);
+    expect(rememberFailure(once, { ...error, ...change }, {}, 2).failures).toHaveLength(2);
+  });
+
+  test('is forgotten after many steps without it', () => {
+    const once = rememberFailure(empty, error, {}, 1);
+    const other = anAgentError({ toolName: 'list', message: 'broken' });
+    expect(rememberFailure(once, other, {}, 1_000).failures).toHaveLength(1);
+    expect(recount(once).failures).toMatchObject([{ tool: 'read', times: 0 }]);
+  });
 });

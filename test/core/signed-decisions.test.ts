@@ -1,6 +1,6 @@
 /** Runs that take signed decisions only: an activity verifies each one before it applies, and the call carries its signature. */
 import type { CheckEditInput } from '../../workflows/core/people/ports';
-import { decisionStatement } from '../../workflows/core/people/signed-decision';
+import { argumentsText, decisionStatement } from '../../workflows/core/people/signed-decision';
 import { verdictOnDecision } from '../../workflows/core/people/verdicts';
 import { pendingItems } from '../../workflows/core/view/pending';
 import { statusView } from '../../workflows/core/view/status';
@@ -195,4 +195,28 @@ test('what is signed differs for every part of a decision', () => {
   ];
   expect(new Set(texts).size).toBe(texts.length);
   expect(texts[0]).toBe('["holdfast decision","w/1","a","d","approve",null,null,null]');
+});
+
+test('changed arguments are signed by one text, whatever way they travelled', () => {
+  const value = { b: [1, { d: null, c: 'x' }], a: true };
+  expect(argumentsText(value)).toBe('{"a":true,"b":[1,{"c":"x","d":null}]}');
+  expect(argumentsText({ a: true, b: [1, { c: 'x', d: null }] })).toBe(argumentsText(value));
+  expect(argumentsText([])).toBe('[]');
+  expect(argumentsText('text')).toBe('"text"');
+});
+
+test('who decides what, and why, is in the signed text', () => {
+  const made = {
+    approvalId: 'a1',
+    digest: 'd1',
+    decision: 'reject',
+    reason: 'no',
+    by: 'Ada',
+  } as const;
+  expect(decisionStatement('wf/run', made)).toBe(
+    '["holdfast decision","wf/run","a1","d1","reject",null,"no","Ada"]',
+  );
+  expect(decisionStatement('wf/run', { ...made, decision: 'approve', inputDigest: 'i1' })).toBe(
+    '["holdfast decision","wf/run","a1","d1","approve","i1",null,"Ada"]',
+  );
 });

@@ -74,6 +74,7 @@ describe('SQLite address', () => {
     ['sqlite:', /not name a file/],
     [':memory:', /keeps nothing/],
     ['sqlite::memory:', /keeps nothing/],
+    ['sqlite::memory:?cache=shared', /keeps nothing/],
     ['mysql://me:hunter2@db/x', /unknown scheme "mysql"/],
     ['postgres://me:hunter2@db:port/x', /not a valid URL/],
     ['postgres://', /names no database/],

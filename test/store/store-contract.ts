@@ -116,8 +116,13 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         await engine.execute(url, `UPDATE ${meta} SET value = '99' WHERE name = 'schema_version'`);
         const message = await failureOf(openStore(url, engine.options), 'store_mismatch');
         expect(message).toMatch(/schema version 99.*Upgrade Holdfast/);
-        await engine.execute(url, `UPDATE ${meta} SET value = 'x' WHERE name = 'schema_version'`);
-        await failureOf(openStore(url, engine.options), 'store_corrupt');
+        const long = 'x'.repeat(100);
+        await engine.execute(
+          url,
+          `UPDATE ${meta} SET value = '${long}' WHERE name = 'schema_version'`,
+        );
+        const corrupt = await failureOf(openStore(url, engine.options), 'store_corrupt');
+        expect(corrupt).toContain(`reads "${long.slice(0, 40)}"`);
       });
 
       it('is brought up to date from the first version, once for all who open it', async () => {
@@ -362,6 +367,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
             [0, 10],
             [size - 3, 10],
             [chunkBytes - 2, 4],
+            [2 * chunkBytes + 1, 2],
             [0, size + 1],
             [size + 5, 1],
             [-4, 8],
@@ -406,7 +412,11 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         const { store } = await fresh();
         const absent = nodeHash(undefined, 'absent');
         expect(await failureOf(store.getBlob(absent), 'store_corrupt')).toContain(absent);
-        await failureOf(store.readBlob('x', 0, 1), 'store_corrupt');
+        for (const name of ['x', `${absent}x`]) {
+          const message = await failureOf(store.readBlob(name, 0, 1), 'store_corrupt');
+          expect(message).toContain('names no content');
+          expect(await store.hasBlob(name)).toBe(false);
+        }
       });
     });
   });
