@@ -171,7 +171,13 @@ function comparable({ outcome, status }: Walk): object {
     storeId: _store,
     ...report
   } = outcome.report;
-  const { segments: _segments, head: _statusHead, storeId: _statusStore, ...view } = status;
+  const {
+    segments: _segments,
+    head: _statusHead,
+    storeId: _statusStore,
+    startedAtMs: _started,
+    ...view
+  } = status;
   const decisions = view.decisions?.map(({ what }) => what);
   return { ...outcome, report, view: { ...view, decisions } };
 }

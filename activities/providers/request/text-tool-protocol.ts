@@ -70,14 +70,19 @@ function fenced(call: JsonObject): string {
 }
 
 /** What a small model is asked after a result: without it, the last call is made again (ADR 0085). */
+export function goalQuestion(tools: readonly string[]): string {
+  const end = tools.includes(completeTaskTool)
+    ? `call ${completeTaskTool} now`
+    : 'answer now without a block';
+  return `If the goal is reached, ${end}. Otherwise make the next call.`;
+}
+
 function withQuestion(request: ModelRequest): readonly Message[] {
   const repaired = repairTranscript(request.messages);
   const texts = repaired.map(asText);
   const last = texts.at(-1);
   if (repaired.at(-1)?.role !== 'tool' || last?.role !== 'user') return texts;
-  const endsByTool = request.tools.some(({ name }) => name === completeTaskTool);
-  const end = endsByTool ? `call ${completeTaskTool} now` : 'answer now without a block';
-  const question = textBlock(`If the goal is reached, ${end}. Otherwise make the next call.`);
+  const question = textBlock(goalQuestion(request.tools.map(({ name }) => name)));
   return [...texts.slice(0, -1), { ...last, blocks: [...last.blocks, question] }];
 }
 
