@@ -56,6 +56,8 @@ beforeEach(() => {
 
 const call = (name: string, cents: number): Step => reply.toolCalls([{ name, input: { cents } }]);
 const done = reply.text('done');
+/** The newest call again: the model is asked once whether it means it, and makes it once more (R-TOOL-14). */
+const again = (name: string, cents: number): Step[] => [call(name, cents), call(name, cents)];
 
 async function ended(run: RunHandle): Promise<RunHandle> {
   expect(await run.result()).toMatchObject({ status: 'completed' });
@@ -80,8 +82,14 @@ async function forked(
 const lastRequest = (): string => JSON.stringify(world.emulator.requests.at(-1)?.body);
 
 test('a fork is told what the first run did after its point, as often as it did it', async () => {
-  const run = await first(call('pay', 1), call('pay', 2), call('pay', 2), call('cash', 3));
-  const steps = [call('pay', 1), call('pay', 2), call('cash', 3), call('pay', 2), call('pay', 2)];
+  const run = await first(call('pay', 1), call('pay', 2), ...again('pay', 2), call('cash', 3));
+  const steps = [
+    call('pay', 1),
+    call('pay', 2),
+    call('cash', 3),
+    call('pay', 2),
+    ...again('pay', 2),
+  ];
   const fork = await ended(await forked(run, 1, steps));
   // The first call is before the point, so it runs; so does the last, a third payment where the first run made two.
   expect(paid).toEqual([1, 2, 2, 3, 1, 2]);
@@ -89,10 +97,10 @@ test('a fork is told what the first run did after its point, as often as it did 
   expect(lastRequest()).toContain('not done again');
 
   // A fork of the fork, after its second call: the answers from the first run continue there.
-  await ended(await forked(fork, 2, [call('pay', 2), call('cash', 3), call('pay', 2)]));
+  await ended(await forked(fork, 2, [...again('pay', 2), call('cash', 3), call('pay', 2)]));
   expect(paid).toEqual([1, 2, 2, 3, 1, 2]);
   const repeated = { repeatEffects: ['pay', 'cash'] };
-  await ended(await forked(fork, 2, [call('pay', 2), call('cash', 3)], repeated));
+  await ended(await forked(fork, 2, [...again('pay', 2), call('cash', 3)], repeated));
   expect(paid).toEqual([1, 2, 2, 3, 1, 2, 2, 3]);
 });
 
