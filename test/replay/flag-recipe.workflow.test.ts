@@ -93,10 +93,9 @@ test('a change behind a flag leaves runs in flight as they were, and holds for n
   const flagged = changedWorkflows('flagged', [
     [
       'flags.ts',
-      'Readonly<Record<string, Flag>> = {}',
+      'Readonly<Record<string, Flag>> = {',
       `Readonly<Record<string, Flag>> = {
-  'commands-reversed': { change: 'Commands in reverse.', since: '0.4.0', removable: '0.5.0' },
-}`,
+  'commands-reversed': { change: 'Commands in reverse.', since: '0.4.0', removable: '0.5.0' },`,
     ],
     ...reversedWhere("startedWith(next, 'commands-reversed')"),
   ]);

@@ -69,6 +69,8 @@ test('a run keeps its tools, the next one has the new ones, with their rules', a
   world.emulator.script([
     reply.toolCalls([{ name: 'live_charge', input: {} }]),
     reply.toolCalls([{ name: 'live_charge', input: {} }]),
+    // The model was asked whether it means the repetition (R-TOOL-14).
+    reply.toolCalls([{ name: 'live_charge', input: {} }]),
     reply.text('done'),
   ]);
   const first = await world.start({ agent: 'payer', goal: 'Charge twice.' });
