@@ -17,7 +17,7 @@ type Call = ReturnType<Interceptor>;
 /** gRPC's CANCELLED, which nothing retries. */
 const cancelled = 1;
 
-/** A call that fails at once. Interceptors call only these methods of it. */
+/** A call that fails at once, with every method of a call that interceptors may use. */
 function failedCall(thrown: unknown): Call {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   const details = `The connection to Temporal is closed: ${reason}`;
@@ -29,8 +29,17 @@ function failedCall(thrown: unknown): Call {
     });
   };
   const nothing = (): void => undefined;
-  const call = { start, sendMessage: nothing, halfClose: nothing, cancelWithStatus: nothing };
-  return { ...call, startRead: nothing, getPeer: () => 'closed' } as unknown as Call;
+  const call = {
+    start,
+    sendMessage: nothing,
+    sendMessageWithContext: nothing,
+    halfClose: nothing,
+    cancelWithStatus: nothing,
+    startRead: nothing,
+    getPeer: () => 'closed',
+    getAuthContext: () => null,
+  };
+  return call as unknown as Call;
 }
 
 const failWhereClosed: Interceptor = (options, nextCall) => {
