@@ -68,6 +68,7 @@ export async function abortable<Result>(
   const abort = (): void => {
     own.abort(signal.reason);
   };
+  if (signal.aborted) abort();
   signal.addEventListener('abort', abort);
   try {
     return await client.withAbortSignal(own.signal, work);
