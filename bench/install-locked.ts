@@ -19,7 +19,7 @@ async function isCurrent(sources: string, installed: string): Promise<boolean> {
 export async function installLocked(
   sources: string,
   installed: string,
-  remedy: string,
+  remedy = '',
 ): Promise<void> {
   const isThere = await isCurrent(sources, installed);
   await cp(sources, installed, {

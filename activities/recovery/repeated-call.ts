@@ -1,35 +1,34 @@
 /** Planned calls that were made before: one that failed for good, and one that has done its work. */
-import type { JsonObject } from '../../workflows/core/json';
+import { exactCall } from '../../workflows/core/errors/fingerprint';
+import type { AgentErrorCode } from '../../workflows/core/failure';
 import type { Message } from '../../workflows/core/message';
 import type { RecoveryAction, StuckContext } from '../../workflows/core/recovery/action';
-import { canonicalJson } from '../stores/content-hash';
 import type { Tool } from '../tools/tool';
 
-/** Codes of failures that the same call may not meet again. */
-const mayPass: ReadonlySet<string> = new Set([
+/** Codes of failures that may not come again when the same call is made again. */
+const mayPass: ReadonlySet<AgentErrorCode> = new Set([
   'tool_execution_failed',
   'tool_timeout',
   'rate_limit',
   'subagent_failed',
 ]);
 
-/** Whether the conversation has a call of this tool with this input that worked. */
-function hasWorked(messages: readonly Message[], name: string, made: string): boolean {
-  const ids = new Set(
+/** Whether the conversation has this call, and it worked. */
+function hasWorked(messages: readonly Message[], made: string): boolean {
+  const worked = new Set(
     messages.flatMap((message) =>
-      message.role !== 'assistant'
-        ? []
-        : message.blocks.flatMap((block) =>
-            block.type === 'tool-call' && block.name === name && canonicalJson(block.input) === made
-              ? [block.toolCallId]
-              : [],
-          ),
+      message.role === 'tool'
+        ? message.results.filter(({ isError }) => !isError).map(({ toolCallId }) => toolCallId)
+        : [],
     ),
   );
   return messages.some(
     (message) =>
-      message.role === 'tool' &&
-      message.results.some(({ toolCallId, isError }) => ids.has(toolCallId) && !isError),
+      message.role === 'assistant' &&
+      message.blocks.some(
+        (block) =>
+          block.type === 'tool-call' && worked.has(block.toolCallId) && exactCall(block) === made,
+      ),
   );
 }
 
@@ -44,16 +43,13 @@ export function whyRepeated(
   messages: readonly Message[],
   { effect }: Pick<Tool, 'effect'>,
 ): string | undefined {
-  const asText = (input: JsonObject | undefined): string => canonicalJson(input ?? {});
-  const made = asText(parameters);
-  const failed = failures.findLast(
-    ({ tool, input }) => tool === toolName && input !== undefined && asText(input) === made,
-  );
+  const made = exactCall({ name: toolName, input: parameters });
+  const failed = failures.findLast(({ tool, input }) => exactCall({ name: tool, input }) === made);
   if (failed !== undefined)
     return strategy === 'retry' && mayPass.has(failed.code)
       ? undefined
       : `it repeats a call of ${toolName} that failed with ${failed.code}`;
-  return effect !== 'read' && hasWorked(messages, toolName, made)
+  return effect !== 'read' && hasWorked(messages, made)
     ? `it repeats a call of ${toolName} that has already worked`
     : undefined;
 }

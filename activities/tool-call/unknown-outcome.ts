@@ -46,6 +46,27 @@ async function pause(ms: number, { stopped }: ExecutionPlace): Promise<void> {
   }
 }
 
+/** Does it, and again after each pause that ends in time while its result says that the service could not be reached. */
+async function untilReached<Result>(
+  place: ExecutionPlace,
+  endsAt: number,
+  work: () => Promise<Result>,
+  isUnreached: (result: Result) => boolean,
+): Promise<Result> {
+  let result = await work();
+  for (const ms of pausesMs) {
+    if (!isUnreached(result) || performance.now() + ms > endsAt) break;
+    await pause(ms, place);
+    result = await work();
+  }
+  return result;
+}
+
+/** When the time of a call that begins now is over, by `performance.now`. */
+function endOfTime({ timeoutMs }: Tool): number {
+  return performance.now() + timeoutMs;
+}
+
 /** Asks a probe once. A text is why it failed. */
 async function probeOnce(
   tool: Tool,
@@ -67,22 +88,20 @@ async function probeOnce(
   }
 }
 
-/** Asks a probe, again while its service cannot be reached and `leftMs` last. If it fails, the answer is `unknown`. */
+/** Asks a probe, again while its service cannot be reached, up to `endsAt`. If it fails, the answer is `unknown`. */
 export async function askProbe(
   tool: Tool,
   place: ExecutionPlace,
   value: unknown,
   probe: NonNullable<Tool['probe']>,
-  leftMs = tool.timeoutMs,
+  endsAt = endOfTime(tool),
 ): Promise<ProbeAnswer> {
-  const endsAt = performance.now() + leftMs;
-  let answer = await probeOnce(tool, place, value, probe);
-  for (const ms of pausesMs) {
-    if (typeof answer !== 'string' || !saysServiceFailed(answer)) break;
-    if (performance.now() + ms > endsAt) break;
-    await pause(ms, place);
-    answer = await probeOnce(tool, place, value, probe);
-  }
+  const answer = await untilReached(
+    place,
+    endsAt,
+    () => probeOnce(tool, place, value, probe),
+    (each) => typeof each === 'string' && saysServiceFailed(each),
+  );
   return typeof answer === 'string'
     ? { type: 'unknown', evidence: `its probe failed: ${answer}` }
     : answer;
@@ -109,14 +128,12 @@ async function repeatKeyed(
 ): Promise<Execution> {
   // A tool that says so itself has done what can be done.
   if (['tool_timeout', 'outcome_unknown'].includes(failed.error.code)) return failed;
-  const repeat = (): Promise<Execution> =>
-    executeTool(tool, value, place, Math.max(endsAt - performance.now(), minRepeatMs));
-  let [again, tries] = [await repeat(), 2];
-  for (const ms of pausesMs) {
-    if (!isUnreached(again) || performance.now() + ms > endsAt) break;
-    await pause(ms, place);
-    [again, tries] = [await repeat(), tries + 1];
-  }
+  let tries = 1;
+  const repeat = (): Promise<Execution> => {
+    tries += 1;
+    return executeTool(tool, value, place, Math.max(endsAt - performance.now(), minRepeatMs));
+  };
+  const again = await untilReached(place, endsAt, repeat, isUnreached);
   return isUnreached(again)
     ? unknownOutcome(tool, `The call failed ${tries} times midway`, again.error.message)
     : again;
@@ -127,10 +144,10 @@ async function reconcile(
   value: unknown,
   place: ExecutionPlace,
   failed: Failed,
-  leftMs?: number,
+  endsAt?: number,
 ): Promise<FinishedExecution> {
   if (tool.probe === undefined) return failed;
-  const answer = await askProbe(tool, place, value, tool.probe, leftMs);
+  const answer = await askProbe(tool, place, value, tool.probe, endsAt);
   const { error, output } = failed;
   switch (answer.type) {
     case 'applied':
@@ -148,12 +165,12 @@ async function reconcile(
 
 /** Executes a call for the first time, and resolves a failure that leaves its outcome unknown. */
 async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): Promise<Execution> {
-  const endsAt = performance.now() + tool.timeoutMs;
+  const endsAt = endOfTime(tool);
   const execution = await executeTool(tool, value, place);
   if (execution.type !== 'error' || execution.isOutcomeUnknown !== true) return execution;
   return tool.effect === 'keyed'
     ? repeatKeyed(tool, value, place, execution, endsAt)
-    : settleUnknown(tool, value, place, execution, endsAt - performance.now());
+    : settleUnknown(tool, value, place, execution, endsAt);
 }
 
 /** What becomes of a failure by which a call may have taken effect, and that nothing here repeats. */
@@ -162,11 +179,11 @@ export async function settleUnknown<Given extends Execution>(
   value: unknown,
   place: ExecutionPlace,
   execution: Given | Failed,
-  leftMs?: number,
+  endsAt?: number,
 ): Promise<Given | FinishedExecution> {
   if (execution.type !== 'error' || execution.isOutcomeUnknown !== true || tool.effect === 'read')
     return execution;
-  if (tool.effect === 'reconcilable') return reconcile(tool, value, place, execution, leftMs);
+  if (tool.effect === 'reconcilable') return reconcile(tool, value, place, execution, endsAt);
   return execution.error.code === 'tool_timeout'
     ? execution
     : unknownOutcome(tool, 'The call failed midway', execution.error.message);

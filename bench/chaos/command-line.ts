@@ -8,6 +8,7 @@ import type { ChaosOptions } from './play';
 import { playChaos } from './play';
 import type { FaultKind } from './schedule';
 import { faultKinds } from './schedule';
+import type { ProgramOutput } from '../program';
 
 const usage = `usage: npm run chaos -- [options]
 
@@ -19,12 +20,6 @@ Plays many runs while everything breaks, and looks for what must not be. Needs a
   --only A,B       only these kinds of faults: ${faultKinds.join(', ')}
   --json           prints the summary as one line of JSON
 `;
-
-/** Where the chaos writes. */
-export interface ChaosOutput {
-  readonly result: (line: string) => void;
-  readonly people: (line: string) => void;
-}
 
 const exitRight = 0;
 const exitWrong = 1;
@@ -115,7 +110,7 @@ function summaryOf(
 export async function runChaos(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  { result, people }: ChaosOutput,
+  { result, people }: ProgramOutput,
 ): Promise<number> {
   try {
     const asked = readOptions(args);

@@ -19,6 +19,7 @@ import { plainArm } from './plain-loop';
 import type { ArmName, RunRecord } from './record';
 import { armNames, keyOf } from './record';
 import { reportLines, summaryOf } from './report';
+import type { ProgramOutput } from '../program';
 
 /** All jobs: forty, ten of them kept out of tuning. */
 export const jobFamilies: readonly JobFamily[] = [
@@ -60,12 +61,6 @@ const options = {
   report: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
 } as const;
-
-/** Where the evaluation writes. */
-export interface EvaluateOutput {
-  readonly result: (line: string) => void;
-  readonly people: (line: string) => void;
-}
 
 interface Plan {
   readonly model: ModelUnderTest;
@@ -248,7 +243,7 @@ async function play(plan: Plan, people: (line: string) => void): Promise<void> {
  */
 export async function runEvaluation(
   args: readonly string[],
-  { result, people }: EvaluateOutput,
+  { result, people }: ProgramOutput,
 ): Promise<number> {
   try {
     const plan = planOf(args);

@@ -8,6 +8,7 @@ import { actionsOf, play } from './play';
 import type { Violation, Violations } from './search';
 import { opened, searchAll, walkBothWays } from './search';
 import type { SmallAgent } from './small-agent';
+import type { ProgramOutput } from '../program';
 
 const usage = `usage: npm run explore -- [options]
 
@@ -21,12 +22,6 @@ Plays every order of events of small agents on the core, with and without roll-o
   --play "A; B"    plays these actions on the one agent of --agents, and prints events and commands
   --json           prints the summary as one line of JSON
 `;
-
-/** Where the explorer writes. */
-export interface ExploreOutput {
-  readonly result: (line: string) => void;
-  readonly people: (line: string) => void;
-}
 
 interface Effort {
   readonly states: number;
@@ -159,7 +154,7 @@ const options = {
  * Contract: with `--json` the last line of `result` is `{ states, edges, violations }`, or `{ planted, found }` with `--mutants`.
  * Returns the exit code: 0 all right, 1 a violation or a mutant that was not found, 2 wrong usage.
  */
-export function runExplorer(args: readonly string[], { result, people }: ExploreOutput): number {
+export function runExplorer(args: readonly string[], { result, people }: ProgramOutput): number {
   try {
     const { values } = parseArgs({ args: [...args], options });
     const agents = chosenAgents(values.agents);

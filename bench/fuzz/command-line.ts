@@ -12,6 +12,8 @@ import { streamAreas } from './areas/streams';
 import type { Finding, FuzzArea } from './fuzz-area';
 import type { FoundCase, FuzzPlan } from './run-fuzz';
 import { runFuzz } from './run-fuzz';
+import type { ProgramOutput } from '../program';
+import { wantedAreas, wholeNumber } from '../program';
 
 /** Every area, in the order in which they are played. */
 export const fuzzAreas: readonly FuzzArea[] = [
@@ -22,14 +24,6 @@ export const fuzzAreas: readonly FuzzArea[] = [
   historiesArea,
   storeFilesArea,
 ];
-
-/** Where the command writes. */
-export interface FuzzOutput {
-  /** Standard output. */
-  readonly result: (line: string) => void;
-  /** Standard error. */
-  readonly people: (text: string) => void;
-}
 
 const usage = [
   'usage: npm run fuzz -- [--minutes N] [--seed N] [--only AREA] [--case N] [--json] [--keep]',
@@ -53,16 +47,12 @@ function read(
       keep: { type: 'boolean', default: false },
     },
   });
-  const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+  const minutes = Number(values.minutes);
   if (!(minutes > 0)) throw new Error(`--minutes is "${values.minutes}": give a number above 0.`);
-  if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new Error(`--seed is "${values.seed}": give a whole number from 0.`);
-  const areas = fuzzAreas.filter(({ name }) => values.only === undefined || values.only === name);
-  if (areas.length === 0) throw new Error(`There is no area "${values.only ?? ''}".`);
   const from = values.case === undefined ? {} : { from: Number(values.case), cases: 1 };
   return {
-    areas,
-    seed,
+    areas: wantedAreas(fuzzAreas, values.only),
+    seed: wholeNumber('seed', values.seed, 0),
     budgetMs: minutes * msPerMinute,
     ...from,
     json: values.json,
@@ -79,7 +69,7 @@ function lineOf({ area, seed, case: index, kind, what, base, mutations }: FoundC
 }
 
 /** Carries out the command; resolves with its exit code: 0 nothing found, 1 something found, 2 wrong usage. */
-export async function fuzz(args: readonly string[], output: FuzzOutput): Promise<number> {
+export async function fuzz(args: readonly string[], output: ProgramOutput): Promise<number> {
   let plan: ReturnType<typeof read>;
   try {
     plan = read(args);

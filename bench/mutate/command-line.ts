@@ -10,14 +10,8 @@ import { installInstrumenter } from './instrument';
 import type { MutantResult } from './run-mutants';
 import type { AreaScore } from './score-area';
 import { scoreArea } from './score-area';
-
-/** Where the command writes. */
-export interface MutateOutput {
-  /** Standard output. */
-  readonly result: (line: string) => void;
-  /** Standard error. */
-  readonly people: (text: string) => void;
-}
+import type { ProgramOutput } from '../program';
+import { wantedAreas, wholeNumber } from '../program';
 
 const usage = [
   'usage: npm run mutate -- [--sample N] [--seed N] [--only AREA] [--json] [--keep]',
@@ -37,12 +31,6 @@ interface Asked {
   readonly keep: boolean;
 }
 
-function wholeNumber(name: string, text: string, least: number): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new Error(`--${name} is "${text}": give a whole number from ${least}.`);
-}
-
 function read(args: readonly string[]): Asked {
   const { values } = parseArgs({
     args: [...args],
@@ -54,12 +42,8 @@ function read(args: readonly string[]): Asked {
       keep: { type: 'boolean', default: false },
     },
   });
-  const areas = mutationAreas.filter(
-    ({ name }) => values.only === undefined || values.only === name,
-  );
-  if (areas.length === 0) throw new Error(`There is no area "${values.only ?? ''}".`);
   return {
-    areas,
+    areas: wantedAreas(mutationAreas, values.only),
     seed: wholeNumber('seed', values.seed, 0),
     size: Math.ceil(wholeNumber('sample', values.sample, 1) / mutationAreas.length),
     json: values.json,
@@ -101,7 +85,7 @@ function summaryText(score: AreaScore): string {
 }
 
 /** Carries out the command; resolves with its exit code: 0 every score reaches its bar, 1 one does not, 2 wrong usage. */
-export async function mutate(args: readonly string[], output: MutateOutput): Promise<number> {
+export async function mutate(args: readonly string[], output: ProgramOutput): Promise<number> {
   let asked: Asked;
   try {
     asked = read(args);

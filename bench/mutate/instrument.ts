@@ -64,7 +64,7 @@ const entry = path.join(
 
 /** Brings the instrumenter into `.holdfast`, once for each lock file. Errors: rejects if npm cannot install it. */
 export function installInstrumenter(): Promise<void> {
-  return installLocked(path.join(__dirname, 'instrumenter'), installed, '');
+  return installLocked(path.join(__dirname, 'instrumenter'), installed);
 }
 
 /** Some mutants of patterns are none that the language knows; one of them in a file, and nothing of the file can be loaded. */

@@ -8,14 +8,7 @@ import { peersSummary, peersTable } from './peers/peers-table';
 import { scorePeers } from './peers/score-peers';
 import type { ScorecardSection, SectionScore } from './section';
 import { sections as allSections } from './sections';
-
-/** Where the scorecard writes. */
-export interface ScorecardOutput {
-  /** One line for programs: standard output. */
-  readonly result: (line: string) => void;
-  /** For people: standard error. */
-  readonly people: (text: string) => void;
-}
+import type { ProgramOutput } from '../program';
 
 const exitRight = 0;
 const exitWrong = 1;
@@ -80,7 +73,7 @@ function usage(known: readonly ScorecardSection[]): string {
 
 async function comparePeers(
   { seed, json, keep }: Extract<Asked, { peers: true }>,
-  output: ScorecardOutput,
+  output: ProgramOutput,
   command: string,
 ): Promise<number> {
   const startedAtMs = Date.now();
@@ -101,7 +94,7 @@ async function comparePeers(
  */
 export async function runScorecard(
   args: readonly string[],
-  output: ScorecardOutput,
+  output: ProgramOutput,
   known: readonly ScorecardSection[] = allSections,
 ): Promise<number> {
   const asked = readArguments(args, known);

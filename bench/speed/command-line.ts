@@ -8,14 +8,7 @@ import { resultLine, resultOf } from './result';
 import type { SpeedSurroundings } from './run-speed';
 import { runSpeed } from './run-speed';
 import { tablesOf } from './tables';
-
-/** Where the command writes. */
-export interface SpeedOutput {
-  /** Standard output. */
-  readonly result: (text: string) => void;
-  /** Standard error: one line for each row while it runs. */
-  readonly people: (text: string) => void;
-}
+import type { ProgramOutput } from '../program';
 
 function lineOf({ round, engine, cell, measured, failed, load }: Row): string {
   const numbers = Object.entries(measured).map(
@@ -31,7 +24,7 @@ function lineOf({ round, engine, cell, measured, failed, load }: Row): string {
  */
 export async function speedBench(
   args: readonly string[],
-  output: SpeedOutput,
+  output: ProgramOutput,
   surroundings: Pick<SpeedSurroundings, 'execArgv'> = {},
 ): Promise<number> {
   const request = readSpeedArguments(args);

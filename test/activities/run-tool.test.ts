@@ -7,6 +7,7 @@ import type { CallBeat } from '../../activities/tool-call/attempts';
 import { keptOutputChars, outputText, showOutput } from '../../activities/tool-output/tool-output';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
+import { defined } from '../../workflows/core/json';
 import type { ToolErrorCode } from '../../activities/tools/tool-error';
 import { ToolError } from '../../activities/tools/tool-error';
 import { toToolResponse } from '../../workflows/core/errors/tool-response';
@@ -83,6 +84,11 @@ describe('a failure in the middle of a call', () => {
     throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
   };
 
+  const pay = (execute: () => unknown, timeoutMs?: number): Tool =>
+    defineTool({ ...base, name: 'pay', effect: 'keyed', execute, ...defined({ timeoutMs }) });
+  const book = (probe: () => Promise<ProbeAnswer>, execute: () => unknown = reset): Tool =>
+    defineTool({ ...base, name: 'book', effect: 'reconcilable', execute, probe });
+
   test('of a keyed tool is repeated once with the same key', async () => {
     const keys: string[] = [];
     const tool = defineTool({
@@ -100,10 +106,7 @@ describe('a failure in the middle of a call', () => {
   });
 
   test('of a keyed tool that fails again is told as unknown', async () => {
-    const result = await runCall(
-      defineTool({ ...base, name: 'pay', effect: 'keyed', timeoutMs: briefMs, execute: reset }),
-      false,
-    );
+    const result = await runCall(pay(reset, briefMs), false);
     expect(result).toMatchObject({ isOutcomeUnknown: true, error: { code: 'outcome_unknown' } });
     expect(result.error?.message).toContain('times midway');
   });
@@ -127,27 +130,16 @@ describe('a failure in the middle of a call', () => {
 
   test('of a keyed tool stays unknown where its repeats cannot reach the service', async () => {
     let executions = 0;
-    const tool = defineTool({
-      ...base,
-      name: 'pay',
-      effect: 'keyed',
-      timeoutMs: briefMs,
-      execute: () => ((executions += 1) === 1 ? reset() : refused()),
-    });
+    const tool = pay(() => ((executions += 1) === 1 ? reset() : refused()), briefMs);
     expect(await runCall(tool, false)).toMatchObject({ isOutcomeUnknown: true });
   });
 
   test('of a keyed tool is what the repeat says, if the tool itself refuses', async () => {
     let executions = 0;
-    const tool = defineTool({
-      ...base,
-      name: 'pay',
-      effect: 'keyed',
-      execute: () => {
-        executions += 1;
-        if (executions === 1) return reset();
-        throw new ToolError('The account is closed.');
-      },
+    const tool = pay(() => {
+      executions += 1;
+      if (executions === 1) return reset();
+      throw new ToolError('The account is closed.');
     });
     const { error, isOutcomeUnknown } = await runCall(tool, false);
     expect(error).toMatchObject({ code: 'tool_execution_failed' });
@@ -156,15 +148,9 @@ describe('a failure in the middle of a call', () => {
 
   test('of a reconcilable tool is probed until its service is back', async () => {
     const failures = [reset, refused];
-    const tool = defineTool({
-      ...base,
-      name: 'book',
-      effect: 'reconcilable',
-      execute: reset,
-      probe: () => {
-        failures.shift()?.();
-        return Promise.resolve({ type: 'applied', output: 'booked' });
-      },
+    const tool = book(() => {
+      failures.shift()?.();
+      return Promise.resolve({ type: 'applied', output: 'booked' });
     });
     expect(await runCall(tool, false)).toMatchObject({ preview: 'booked' });
     expect(failures).toEqual([]);
@@ -172,15 +158,9 @@ describe('a failure in the middle of a call', () => {
 
   test('of a reconcilable tool is probed once, if the probe itself is broken', async () => {
     let probes = 0;
-    const tool = defineTool({
-      ...base,
-      name: 'book',
-      effect: 'reconcilable',
-      execute: reset,
-      probe: () => {
-        probes += 1;
-        throw new TypeError('answer is undefined');
-      },
+    const tool = book(() => {
+      probes += 1;
+      throw new TypeError('answer is undefined');
     });
     expect(await runCall(tool, false)).toMatchObject({ isOutcomeUnknown: true });
     expect(probes).toBe(1);
@@ -195,16 +175,13 @@ describe('a failure in the middle of a call', () => {
     [{ type: 'unknown', evidence: 'no answer' }, { isOutcomeUnknown: true }],
   ])('of a reconcilable tool is probed: %j', async (answer, expected) => {
     let executions = 0;
-    const tool = defineTool({
-      ...base,
-      name: 'book',
-      effect: 'reconcilable',
-      execute: () => {
+    const tool = book(
+      () => Promise.resolve(answer),
+      () => {
         executions += 1;
         return reset();
       },
-      probe: () => Promise.resolve(answer),
-    });
+    );
     expect(await runCall(tool, false)).toMatchObject(expected);
     expect(executions).toBe(1);
   });

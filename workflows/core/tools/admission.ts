@@ -64,7 +64,7 @@ const repeatedEffect = ({ name: toolName }: ProposedToolCall): AgentError =>
 /**
  * Whether a call repeats the newest one, which worked and changed the world. The model is asked once whether it means it, as a
  * small model makes its last call again instead of answering; if it makes the call once more, this and all later ones run
- * (R-TOOL-13).
+ * (R-TOOL-14).
  */
 function repeatsEffect(call: ProposedToolCall, state: Admitting): boolean {
   const { newestCall, askedAbout = [] } = state.guard;
