@@ -78,6 +78,9 @@ test('the message changes each time that the error comes again, and quotes a cal
   expect(of(2)).toContain(
     '\nThis error came for the 2nd time in a row; the same call will fail again. You called: search {"q":1} | Hint: x',
   );
+  // The line that led to the same error is gone.
+  expect(of(1)).toContain('Call search again');
+  expect(of(2)).not.toContain('Call search again');
   expect(new Set([1, 2, 3, 4, 5].map(of)).size).toBe(5);
   const silent = anAgentError({ code: 'no_tool_call' });
   expect(buildErrorRecoveryMessage([silent], toolNames, { times: 2, calls: [] })).toContain(

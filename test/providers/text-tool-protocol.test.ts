@@ -53,6 +53,14 @@ describe('a reply in the text protocol', () => {
     expect(result).toMatchObject({ type: 'mistake', code: expected[id] ?? 'no_tool_call' });
   });
 
+  it('with several calls is a mistake, also where its words only advise', () => {
+    const call = block('{"tool_name":"a","arguments":{}}');
+    const text = `You can use the following calls, for example:\n\n${call}\n\nThen:\n\n${call}\n`;
+    const result = parseTextProtocolReply(text, { requireCall: false, tools });
+    expect(result).toMatchObject({ type: 'mistake', code: 'invalid_json' });
+    expect(result).toMatchObject({ message: expect.stringContaining('2 JSON blocks') as string });
+  });
+
   it.each<readonly [string, string, string]>([
     ['no block', 'I am done.', 'no_tool_call'],
     ['bare JSON', '{"tool_name":"a","arguments":{}}', 'no_tool_call'],

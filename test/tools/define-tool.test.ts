@@ -257,6 +257,14 @@ describe('defineTool: problems in words', () => {
     });
   });
 
+  test('says of a tool without parameters how it is called', () => {
+    expect(define(z.strictObject({})).parse({ name: '.' })).toEqual({
+      ok: false,
+      problems: ['Unknown parameter: name; known are none'],
+      hint: 'The tool takes no parameters: call it with {}.',
+    });
+  });
+
   test('names the nearest known parameter for an unknown one', () => {
     expect(problemsOf(telegram, { content: 'hello', chatId: '1' })).toEqual([
       'Missing required parameter: chat_id',
