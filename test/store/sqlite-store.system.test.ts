@@ -256,6 +256,8 @@ describe('SQLite shared by processes', () => {
     // A soft limit of 2,000 KB per file, which the process may raise again: a full disk without filling one.
     const shell = ['bash', '-c', 'ulimit -S -f 2000; exec "$@"', 'bash'];
     const { child, lines } = startStoreProcess([file, 'fill'], shell);
+    // Waited for from the start: on a busy machine the process ends before this test has read what it wrote.
+    const ended = once(child, 'exit');
     const [failure] = (await once(lines, 'line')) as [string];
     expect(JSON.parse(failure)).toMatchObject({ code: 'store_unavailable' });
     await (await open(file)).check();
@@ -266,6 +268,6 @@ describe('SQLite shared by processes', () => {
     const loaded = await (await open(file)).loadTranscript(head);
     expect(loaded.at(-1)).toEqual(says('after'.repeat(50_000))[0]);
     expect(loaded.length).toBeGreaterThan(3);
-    await once(child, 'exit');
+    expect(await ended).toEqual([0, null]);
   });
 });
