@@ -5,6 +5,19 @@ import importX from 'eslint-plugin-import-x';
 import { createTypeScriptImportResolver } from 'eslint-import-resolver-typescript';
 import prettier from 'eslint-config-prettier';
 
+/** All runs of a worker share workflow code (ADR 0087): what one keeps in a module, others would find. */
+const stateless = [
+  {
+    selector: ':matches(Program, ExportNamedDeclaration) > VariableDeclaration[kind!="const"]',
+    message: 'all runs of a worker share this module: keep nothing of a run in it',
+  },
+  {
+    selector:
+      ':matches(Program, ExportNamedDeclaration) > VariableDeclaration > VariableDeclarator > NewExpression[callee.name=/^(Map|WeakMap|WeakSet)$/]',
+    message: 'all runs of a worker share this module: keep nothing of a run in it',
+  },
+];
+
 export default ts.config(
   {
     ignores: [
@@ -47,6 +60,10 @@ export default ts.config(
     },
   },
   {
+    files: ['{workflows,telemetry/workflow}/**/*.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...stateless] },
+  },
+  {
     files: ['workflows/core/**/*.ts'],
     rules: {
       'no-restricted-globals': [
@@ -68,6 +85,7 @@ export default ts.config(
       'no-restricted-properties': ['error', { object: 'Math', property: 'random' }],
       'no-restricted-syntax': [
         'error',
+        ...stateless,
         { selector: ':function[async=true]', message: 'core is synchronous' },
         { selector: 'ImportExpression', message: 'no dynamic import' },
       ],
@@ -79,6 +97,7 @@ export default ts.config(
     rules: {
       'no-restricted-syntax': [
         'error',
+        ...stateless,
         { selector: ':function[async=true]', message: 'core is synchronous' },
         { selector: 'ImportExpression', message: 'no dynamic import' },
         { selector: 'ThrowStatement', message: 'core returns failures' },

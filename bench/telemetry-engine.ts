@@ -5,16 +5,14 @@ import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
 import { createActivities } from '../activities/index';
-import type { Provider } from '../activities/providers/provider';
+import { anthropicProvider } from '../activities/providers/anthropic/anthropic-provider';
 import { openStore } from '../activities/stores/open-store';
 import { defineTool } from '../activities/tools/define-tool';
 import { startTelemetry } from '../telemetry/index';
-import { scriptedProvider } from '../testing/scripted-provider';
 import { readEnvironment } from '../workers/env';
 import { createWorker } from '../workers/worker';
 import { connectWorker } from '../workers/worker-connection';
 import { agentRunWorkflow } from '../workflows/contract';
-import { noUsage } from '../workflows/core/budget/spend';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 
 const look = defineTool({
@@ -25,27 +23,6 @@ const look = defineTool({
   execute: ({ n }) => `${n} `.padEnd(1_024, `entry ${n} `),
 });
 
-/** Calls the tool `calls` times, then answers. Unlike a script it keeps no requests: the process must not grow from round to round. */
-function provider(calls: number): Provider {
-  // More than a request can have: a count below our own measure would be a warning in the log.
-  const usage = { ...noUsage, inputTokens: 100_000, outputTokens: 20 };
-  return {
-    ...scriptedProvider('scripted', []),
-    send: ({ model, messages }) => {
-      const n = (messages.length - 1) / 2;
-      const call = { vendorId: `call_${n}`, name: 'look', argumentsText: JSON.stringify({ n }) };
-      return Promise.resolve(
-        n < calls
-          ? { model, blocks: [], toolCalls: [call], stopReason: 'tool-use', usage }
-          : {
-              ...{ model, toolCalls: [], stopReason: 'end', usage },
-              blocks: [{ type: 'text', text: 'done' }],
-            },
-      );
-    },
-  };
-}
-
 async function run(client: Client, taskQueue: string): Promise<void> {
   const { status } = (await client.workflow.execute(agentRunWorkflow, {
     taskQueue,
@@ -55,7 +32,7 @@ async function run(client: Client, taskQueue: string): Promise<void> {
   if (status !== 'completed') throw new Error(`a run ended as ${status}`);
 }
 
-async function main(name: string, address: string, calls: number): Promise<void> {
+async function main(name: string, address: string, vendor: string, calls: number): Promise<void> {
   const environment = { ...readEnvironment(), logLevel: 'info' } as const;
   const telemetry = await startTelemetry(environment);
   const directory = await mkdtemp(path.join(tmpdir(), 'holdfast-telemetry-'));
@@ -69,12 +46,14 @@ async function main(name: string, address: string, calls: number): Promise<void>
       cacheDirectory: environment.cacheDirectory,
       activities: createActivities({
         store,
-        providers: [provider(calls)],
+        providers: [
+          anthropicProvider({ name: 'anthropic', apiKey: 'telemetry-bench-key', baseUrl: vendor }),
+        ],
         agents: [
           {
             name: 'looker',
             instructions: 'You look things up.',
-            chain: [{ provider: 'scripted', model: 'm', windowTokens: 10_000_000 }],
+            chain: [{ provider: 'anthropic', model: 'm', windowTokens: 10_000_000 }],
             tools: [look],
             recovery: { mode: 'off' },
             limits: { maxIterations: calls + 1, maxEvents: 1_000, maxToolCalls: calls },
@@ -117,5 +96,5 @@ function fail(thrown: unknown): void {
   process.exit(1);
 }
 
-const [name = '', address = '', calls = ''] = process.argv.slice(2);
-main(name, address, Number(calls)).catch(fail);
+const [name = '', address = '', vendor = '', calls = ''] = process.argv.slice(2);
+main(name, address, vendor, Number(calls)).catch(fail);

@@ -16,7 +16,7 @@ import type { startTracing as StartTracing, Tracing } from './tracing';
 import type { TelemetrySinks } from './workflow/step-report';
 
 /** What of a worker's options telemetry adds to. */
-type Observed = Pick<WorkerOptions, 'interceptors' | 'sinks'>;
+type Observed = Pick<WorkerOptions, 'bundlerOptions' | 'interceptors' | 'sinks'>;
 
 /** Telemetry of one process: also a plugin for `Worker.create({ plugins: [new HoldfastPlugin(…), telemetry] })`. */
 export interface Telemetry {
@@ -42,8 +42,8 @@ async function loadTracing(): Promise<{ readonly startTracing: typeof StartTraci
   } catch (thrown) {
     throw new SetupError(
       `Traces are on (OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT), but their packages cannot be loaded: ${reasonOf(thrown)}. ` +
-        'Install @opentelemetry/api, @opentelemetry/sdk-trace-node, @opentelemetry/resources, @opentelemetry/exporter-trace-otlp-http ' +
-        'and @temporalio/interceptors-opentelemetry, or set OTEL_TRACES_EXPORTER=none.',
+        'Install @opentelemetry/api, @opentelemetry/sdk-trace-node, @opentelemetry/resources ' +
+        'and @opentelemetry/exporter-trace-otlp-http, or set OTEL_TRACES_EXPORTER=none.',
       { cause: thrown },
     );
   }
@@ -68,8 +68,8 @@ function configured<Options extends object>(
   tracing: Tracing | undefined,
   workflows: WorkflowCounts | undefined,
 ): Options {
-  const { interceptors = {}, sinks }: Observed = options;
-  const own: InjectedSinks<TelemetrySinks> = {
+  const { bundlerOptions, interceptors = {}, sinks }: Observed = options;
+  const reports: InjectedSinks<TelemetrySinks> = {
     holdfastTelemetry: {
       report: {
         fn: (info, { spans, counts }) => {
@@ -79,8 +79,13 @@ function configured<Options extends object>(
       },
     },
   };
+  const own = workflowModule();
   return {
     ...options,
+    bundlerOptions: {
+      ...bundlerOptions,
+      preloadModules: [own, ...(bundlerOptions?.preloadModules ?? [])],
+    },
     interceptors: {
       ...interceptors,
       activity: [
@@ -88,9 +93,9 @@ function configured<Options extends object>(
         lostWorkers,
         ...(interceptors.activity ?? []),
       ],
-      workflowModules: [workflowModule(), ...(interceptors.workflowModules ?? [])],
+      workflowModules: [own, ...(interceptors.workflowModules ?? [])],
     },
-    sinks: { ...sinks, ...own },
+    sinks: { ...sinks, ...reports },
   };
 }
 

@@ -1,14 +1,6 @@
 /** Traces: OpenTelemetry's SDK in the worker's process. Loaded only where they are wanted. */
-import type { Context, HrTime, SpanContext, Tracer } from '@opentelemetry/api';
-import {
-  context,
-  createTraceState,
-  isSpanContextValid,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  TraceFlags,
-} from '@opentelemetry/api';
+import type { HrTime, Tracer } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import type { IResource } from '@opentelemetry/resources';
 import { Resource } from '@opentelemetry/resources';
@@ -19,14 +11,8 @@ import {
   NodeTracerProvider,
   ParentBasedSampler,
 } from '@opentelemetry/sdk-trace-node';
-import {
-  OpenTelemetryActivityInboundInterceptor,
-  OpenTelemetryActivityOutboundInterceptor,
-} from '@temporalio/interceptors-opentelemetry';
-import type { Context as ActivityContext } from '@temporalio/activity';
-import type { Headers } from '@temporalio/common';
-import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
-import type { ActivityInterceptors, ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { inTrace } from './activity-traces';
 import { cleaning } from './clean-spans';
 import type { TelemetrySettings } from './settings';
 import type { SpanRecord } from './workflow/step-report';
@@ -75,71 +61,6 @@ function readableSpan(record: SpanRecord, resource: IResource): ReadableSpan {
   };
 }
 
-/** Activities whose call has a span of the workflow's. */
-const calls: ReadonlySet<string> = new Set(['callModel', 'runTool']);
-
-/** The call's span, as the workflow sent it. The workflow's headers hold no more than this form of W3C Trace Context. */
-function callIn(headers: Headers): SpanContext | undefined {
-  const payload = headers['_tracer-data'];
-  if (payload === undefined) return undefined;
-  const { traceparent = '', tracestate } = defaultPayloadConverter.fromPayload<{
-    readonly traceparent?: string;
-    readonly tracestate?: string;
-  }>(payload);
-  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
-  const span = {
-    ...{ traceId, spanId, traceFlags: parseInt(flags, 16), isRemote: true },
-    ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
-  };
-  return isSpanContextValid(span) ? span : undefined;
-}
-
-/** Whether no request was sent, so that the call has no span. */
-function wasSpared(thrown: unknown): boolean {
-  const [failure] = thrown instanceof ApplicationFailure ? (thrown.details ?? []) : [];
-  return (failure as { readonly spared?: true } | undefined)?.spared === true;
-}
-
-/** A span of its own for an attempt that failed, named as Temporal's interceptor would: the call has only the end of the last one. */
-function recordFailed(
-  { info: { activityType, attempt, activityId } }: ActivityContext,
-  tracer: Tracer,
-  { thrown, within, startTime }: { thrown: unknown; within: Context; startTime: number },
-): void {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const span = tracer.startSpan(`RunActivity:${activityType}`, { startTime }, within);
-  span.setAttributes({
-    'holdfast.attempt': attempt,
-    temporalActivityId: activityId,
-    'error.type': (thrown instanceof ApplicationFailure ? thrown.type : undefined) ?? error.name,
-  });
-  span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
-  span.end();
-}
-
-/** Runs an attempt of a call within the call's span, whose ids its log lines get. */
-function withinCall(activity: ActivityContext, tracer: Tracer): ActivityInterceptors {
-  let ids = {};
-  return {
-    inbound: {
-      execute: async (input, next) => {
-        const call = callIn(input.headers);
-        if (call === undefined) return next(input);
-        ids = { trace_id: call.traceId, span_id: call.spanId };
-        const within = trace.setSpanContext(context.active(), call);
-        const startTime = Date.now();
-        try {
-          return await context.with(within, next, undefined, input);
-        } catch (thrown) {
-          if (!wasSpared(thrown)) recordFailed(activity, tracer, { thrown, within, startTime });
-          throw thrown;
-        }
-      },
-    },
-    outbound: { getLogAttributes: (input, next) => next({ ...ids, ...input }) },
-  };
-}
-
 /** Starts to trace. What the process's code traces by OpenTelemetry's API joins, unless it has a provider of its own. */
 export function startTracing(
   { resource: attributes }: TelemetrySettings,
@@ -156,13 +77,7 @@ export function startTracing(
   provider.register();
   const tracer: Tracer = provider.getTracer(scope.name);
   return {
-    activity: (activity) =>
-      calls.has(activity.info.activityType)
-        ? withinCall(activity, tracer)
-        : {
-            inbound: new OpenTelemetryActivityInboundInterceptor(activity, { tracer }),
-            outbound: new OpenTelemetryActivityOutboundInterceptor(activity),
-          },
+    activity: (activity) => inTrace(activity, tracer),
     record: (spans) => {
       for (const span of spans) processor.onEnd(readableSpan(span, resource));
     },

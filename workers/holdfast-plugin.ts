@@ -8,7 +8,12 @@ import { defined } from '../workflows/core/json';
 import { prebuiltBundlePath } from './prebuilt-bundle';
 import { SetupError } from './setup-error';
 import { isMadeActivities } from './worker-options';
-import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './workflow-bundle';
+import {
+  holdfastWorkflowsPath,
+  withSharedCode,
+  withUserWorkflows,
+  workflowCodeLimit,
+} from './workflow-bundle';
 
 /**
  * A plugin for `Worker.create({ plugins: [new HoldfastPlugin({ activities })] })`, `Worker.runReplayHistory` and
@@ -42,10 +47,8 @@ export class HoldfastPlugin extends SimplePlugin {
 
   override configureBundler(options: BundleOptions): BundleOptions {
     const { failureConverterPath } = this.#given.encryption?.dataConverter ?? {};
-    return withUserWorkflows(
-      { ...options, ...defined({ failureConverterPath }) },
-      options.workflowsPath,
-    );
+    const encrypted = { ...options, ...defined({ failureConverterPath }) };
+    return withSharedCode(withUserWorkflows(encrypted, options.workflowsPath));
   }
 
   private withEncryption<T extends WorkerOptions | ReplayWorkerOptions>(options: T): T {

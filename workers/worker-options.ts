@@ -20,6 +20,8 @@ export interface CreateWorkerOptions extends Readonly<
     'dataConverter' | 'interceptors' | 'sinks' | 'tuner' | 'workerDeploymentOptions'
   >
 > {
+  /** Modules that are bundled with the workflows and that all runs of this worker share, as in `Worker.create`. */
+  readonly bundlerOptions?: Pick<NonNullable<WorkerOptions['bundlerOptions']>, 'preloadModules'>;
   /** From `createEncryption`, the one with which the store is open. It replaces `dataConverter`. */
   readonly encryption?: Encryption;
   /** From `connectWorker`. The caller closes it after `run()` has ended. */
@@ -167,6 +169,9 @@ const schema = withProblems(
           nexus: listOf('a function', 'function').optional(),
           workflowModules: listOf("a module's path", 'string').optional(),
         })
+        .optional(),
+      bundlerOptions: z
+        .strictObject({ preloadModules: listOf("a module's path", 'string').optional() })
         .optional(),
       sinks: anObject('an object of sinks').optional(),
       tuner: anObject('a tuner').optional(),

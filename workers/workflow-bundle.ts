@@ -19,10 +19,10 @@ import { reasonOf, SetupError } from './setup-error';
  */
 export const workflowCodeLimit = { isolateExecutionTimeout: 600_000 } as const;
 
-/** Files that are bundled with workflows: a data converter's, and interceptors. */
+/** Files that are bundled with workflows: a data converter's, and interceptors; and those of them that all runs share. */
 type BundleExtras = Pick<
   BundleOptions,
-  'payloadConverterPath' | 'failureConverterPath' | 'workflowInterceptorModules'
+  'payloadConverterPath' | 'failureConverterPath' | 'workflowInterceptorModules' | 'preloadModules'
 >;
 
 /** What to bundle and where to keep it. */
@@ -41,13 +41,18 @@ export interface WorkflowBundleOptions {
 export function bundleExtras({
   dataConverter,
   interceptors,
+  bundlerOptions,
 }: {
-  readonly dataConverter?: WorkerOptions['dataConverter'] | undefined;
-  readonly interceptors?: WorkerOptions['interceptors'] | undefined;
+  readonly [Option in 'dataConverter' | 'interceptors' | 'bundlerOptions']?:
+    WorkerOptions[Option] | undefined;
 }): BundleExtras {
   const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
   const { workflowModules: workflowInterceptorModules } = interceptors ?? {};
-  return defined({ payloadConverterPath, failureConverterPath, workflowInterceptorModules });
+  const { preloadModules } = bundlerOptions ?? {};
+  return defined({
+    ...{ payloadConverterPath, failureConverterPath },
+    ...{ workflowInterceptorModules, preloadModules },
+  });
 }
 
 /** A bundle as `Worker.create` takes it in `workflowBundle`. */
@@ -78,6 +83,17 @@ function moduleFile(...stem: readonly string[]): string {
 /** Path of Holdfast's workflows. */
 export function holdfastWorkflowsPath(): string {
   return moduleFile('..', 'workflows', 'index');
+}
+
+/**
+ * Lets all runs of a worker share Holdfast's workflow code, which keeps nothing of a run in its modules: loaded for each run, it
+ * would hardly be compiled, and each cached run would hold a copy (ADR 0087).
+ */
+export function withSharedCode(options: BundleOptions): BundleOptions {
+  return {
+    ...options,
+    preloadModules: [...(options.preloadModules ?? []), holdfastWorkflowsPath()],
+  };
 }
 
 /**
@@ -181,7 +197,7 @@ async function build(
   let files: readonly string[] = [];
   try {
     const { code } = await bundleWorkflowCode({
-      ...options,
+      ...withSharedCode(options),
       logger: new DefaultLogger('ERROR', ({ message }) => webpackLines.push(message)),
       webpackConfigHook: (config) => ({
         ...(options.webpackConfigHook?.(config) ?? config),

@@ -18,17 +18,18 @@ export interface RunStep {
  */
 type RunObserver = (step: RunStep) => void;
 
-let observer: RunObserver | undefined;
+/** All runs of a worker share this module (ADR 0087); the sandbox gives each run a global object of its own. */
+const own = globalThis as { holdfastRunObserver?: RunObserver };
 
 /** Makes this the observer of the workflow that is being loaded. */
 export function observeRun(given: RunObserver): void {
-  observer = given;
+  own.holdfastRunObserver = given;
 }
 
 /** Tells the observer, if there is one. Never throws: what is seen of a run is worth less than the run. */
 export function reportStep(step: RunStep): void {
   try {
-    observer?.(step);
+    own.holdfastRunObserver?.(step);
   } catch {
     // The observer sees the next step.
   }

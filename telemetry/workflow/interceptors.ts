@@ -20,9 +20,12 @@ import type { SpanAttributes, SpanRecord, StepReport, TelemetrySinks } from './s
 import type { TraceContext } from './trace-context';
 import { traceContextOf } from './trace-context';
 
-let trace: TraceContext | undefined;
-let lastState: RunState | undefined;
-let runSpans: RunSpans | undefined;
+/** What is known of one workflow run. The module itself keeps nothing: all runs of a worker share it. */
+interface SeenRun {
+  trace?: TraceContext;
+  lastState?: RunState;
+  spans?: RunSpans;
+}
 
 const { holdfastTelemetry } = proxySinks<TelemetrySinks>();
 
@@ -31,12 +34,13 @@ function report({ spans, counts }: StepReport): void {
 }
 
 /** Follows an agent's run from its first step. */
-function follow(context: TraceContext): void {
+function follow(seen: SeenRun, context: TraceContext): void {
   const { workflowId } = workflowInfo();
-  runSpans = context.isSampled ? createRunSpans(context, workflowId) : undefined;
+  const spans = context.isSampled ? createRunSpans(context, workflowId) : undefined;
+  if (spans !== undefined) seen.spans = spans;
   observeRun((step) => {
-    lastState = step.decided[0];
-    report({ spans: runSpans?.take(step) ?? [], counts: countsOf(step) });
+    seen.lastState = step.decided[0];
+    report({ spans: spans?.take(step) ?? [], counts: countsOf(step) });
     logStep(step);
   });
 }
@@ -67,7 +71,12 @@ function describedRun(state: RunState | undefined): Pick<SpanRecord, 'name' | 'a
   };
 }
 
-function endRun(context: TraceContext, startMs: number, thrown?: unknown): void {
+function endRun(
+  lastState: RunState | undefined,
+  context: TraceContext,
+  startMs: number,
+  thrown?: unknown,
+): void {
   const { traceId, spanId, parentSpanId } = context;
   const { name, attributes } = describedRun(lastState);
   const failed = thrown !== undefined && !(thrown instanceof ContinueAsNew);
@@ -84,61 +93,64 @@ function endRun(context: TraceContext, startMs: number, thrown?: unknown): void 
   report({ spans: [span], counts: [] });
 }
 
-const inbound: WorkflowInboundCallsInterceptor = {
+const inboundOf = (seen: SeenRun): WorkflowInboundCallsInterceptor => ({
   async execute({ headers, ...input }: WorkflowExecuteInput, next): Promise<unknown> {
     const context = traceContextOf(workflowInfo(), headers);
     const startMs = Date.now();
-    trace = context;
-    if (workflowInfo().workflowType === agentRunWorkflow) follow(context);
+    seen.trace = context;
+    if (workflowInfo().workflowType === agentRunWorkflow) follow(seen, context);
     try {
       const result = await next({ ...input, headers });
-      if (context.isSampled) endRun(context, startMs);
+      if (context.isSampled) endRun(seen.lastState, context, startMs);
       return result;
     } catch (thrown) {
-      if (context.isSampled) endRun(context, startMs, thrown);
+      if (context.isSampled) endRun(seen.lastState, context, startMs, thrown);
       throw thrown;
     }
   },
-};
+});
 
 /** The span that an activity is part of: that of its model call or tool call, else that of the run. */
 function spanOfActivity(
+  { spans }: SeenRun,
   activityType: string,
   [input]: readonly unknown[],
   activityId?: string,
 ): string | undefined {
-  if (activityType === 'callModel') return runSpans?.spanIdOf(activityId ?? '');
+  if (activityType === 'callModel') return spans?.spanIdOf(activityId ?? '');
   if (activityType !== 'runTool') return undefined;
-  return runSpans?.spanIdOf((input as { readonly toolCallId: string }).toolCallId);
+  return spans?.spanIdOf((input as { readonly toolCallId: string }).toolCallId);
 }
 
 // Without async functions: what is started, and in which order, is as without telemetry.
-const outbound: WorkflowOutboundCallsInterceptor = {
+const outboundOf = (seen: SeenRun): WorkflowOutboundCallsInterceptor => ({
   scheduleActivity: ({ headers, ...input }, next) => {
     const { activityType, args, options } = input;
-    const span = spanOfActivity(activityType, args, options.activityId);
-    return next({ ...input, headers: trace?.withHeader(headers, span) ?? headers });
+    const span = spanOfActivity(seen, activityType, args, options.activityId);
+    return next({ ...input, headers: seen.trace?.withHeader(headers, span) ?? headers });
   },
   scheduleLocalActivity: ({ headers, ...input }, next) => {
-    const span = spanOfActivity(input.activityType, input.args);
-    return next({ ...input, headers: trace?.withHeader(headers, span) ?? headers });
+    const span = spanOfActivity(seen, input.activityType, input.args);
+    return next({ ...input, headers: seen.trace?.withHeader(headers, span) ?? headers });
   },
   startChildWorkflowExecution: ({ headers, ...input }, next) =>
-    next({ ...input, headers: trace?.withHeader(headers) ?? headers }),
+    next({ ...input, headers: seen.trace?.withHeader(headers) ?? headers }),
   continueAsNew: ({ headers, ...input }, next) =>
-    next({ ...input, headers: trace?.withHeader(headers) ?? headers }),
+    next({ ...input, headers: seen.trace?.withHeader(headers) ?? headers }),
   signalWorkflow: ({ headers, ...input }, next) =>
-    next({ ...input, headers: trace?.withHeader(headers) ?? headers }),
+    next({ ...input, headers: seen.trace?.withHeader(headers) ?? headers }),
   startNexusOperation: ({ headers, ...input }, next) =>
-    next({ ...input, headers: { ...headers, ...trace?.carrier } }),
-  getLogAttributes: (input, next) =>
-    next(
+    next({ ...input, headers: { ...headers, ...seen.trace?.carrier } }),
+  getLogAttributes: (input, next) => {
+    const { trace } = seen;
+    return next(
       trace === undefined ? input : { trace_id: trace.traceId, span_id: trace.spanId, ...input },
-    ),
-};
+    );
+  },
+});
 
 /** What the SDK calls for each workflow run. */
-export const interceptors = (): WorkflowInterceptors => ({
-  inbound: [inbound],
-  outbound: [outbound],
-});
+export const interceptors = (): WorkflowInterceptors => {
+  const seen: SeenRun = {};
+  return { inbound: [inboundOf(seen)], outbound: [outboundOf(seen)] };
+};

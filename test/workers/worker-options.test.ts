@@ -85,6 +85,16 @@ test.each<readonly [string, object, string]>([
     "interceptors.workflowModules.0: is 1: give a module's path",
   ],
   [
+    'a preloaded module that is no path',
+    { bundlerOptions: { preloadModules: [{}] } },
+    "bundlerOptions.preloadModules.0: is {}: give a module's path",
+  ],
+  [
+    'another option of the bundler',
+    { bundlerOptions: { ignoreModules: ['fs'] } },
+    'bundlerOptions: Unrecognized key: "ignoreModules"',
+  ],
+  [
     'two build ids',
     { buildId: 'v1', workerDeploymentOptions: { version, useWorkerVersioning: false } },
     "buildId: is 'v1' beside workerDeploymentOptions.version.buildId",
@@ -175,7 +185,10 @@ test.each<readonly [string, object, string]>([
 test('right options are taken', () => {
   const dataConverter = { payloadCodecs: [codec] };
   const interceptors = { activity: [() => ({})], workflowModules: ['./interceptors'] };
-  expect(refusal({ dataConverter, interceptors, sinks: {}, tuner: {} })).toBe('not refused');
+  const bundlerOptions = { preloadModules: ['./interceptors'] };
+  expect(refusal({ dataConverter, interceptors, bundlerOptions, sinks: {}, tuner: {} })).toBe(
+    'not refused',
+  );
   expect(refusal({ buildId: 'v1', heartbeatIntervalMs: 100 })).toBe('not refused');
 });
 

@@ -2,7 +2,10 @@
 import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { WorkflowClient } from '@temporalio/client';
+import { Worker } from '@temporalio/worker';
 import { loadWorkflowBundle } from '../../workers/workflow-bundle';
+import { startOwnServer } from '../support/temporal';
 
 let folder: string;
 let workflowsPath: string;
@@ -74,4 +77,39 @@ it('says that a path leads nowhere', async () => {
   await expect(
     loadWorkflowBundle({ workflowsPath: path.join(folder, 'none.ts'), cacheDirectory }),
   ).rejects.toThrow('There is no workflow code at');
+});
+
+it("lets the runs of a worker share what is named, and Holdfast's own workflows", async () => {
+  const counter = 'let count = 0;\nexport const next = () => (count += 1);\n';
+  await writeFile(path.join(folder, 'shared.ts'), counter);
+  await writeFile(path.join(folder, 'own.ts'), counter);
+  await writeFile(
+    workflowsPath,
+    `import { next as shared } from './shared';\nimport { next as own } from './own';\n` +
+      `export async function both() { return [shared(), own()]; }\n`,
+  );
+  const preloadModules = [path.join(folder, 'shared.ts')];
+  const { code } = await loadWorkflowBundle({ workflowsPath, extras: { preloadModules } });
+  expect(code).toMatch(/preloadModules\(\) \{[^}]*\/workflows\/index\.ts[^}]*\}/);
+
+  const server = await startOwnServer();
+  const worker = await Worker.create({
+    connection: server.nativeConnection,
+    namespace: server.namespace,
+    taskQueue: 'shared-code',
+    workflowBundle: { code },
+  });
+  const counts = await worker.runUntil(async () => {
+    const run = (workflowId: string) =>
+      new WorkflowClient(server).execute<() => Promise<number[]>>('both', {
+        workflowId,
+        taskQueue: 'shared-code',
+      });
+    return [await run('first'), await run('second')];
+  });
+  await server.close();
+  expect(counts).toEqual([
+    [1, 1],
+    [2, 1],
+  ]);
 });

@@ -53,7 +53,7 @@ function shapeOf(element: AST.Element): Shape {
   }
 }
 
-const rules = ownSecretRules.filter(({ needsLongWord }) => needsLongWord === true);
+const rules = ownSecretRules().filter(({ needsLongWord }) => needsLongWord === true);
 
 test.each(rules.map(({ pattern }) => [pattern.source.slice(0, 60), pattern] as const))(
   'every match of %s is a long word',

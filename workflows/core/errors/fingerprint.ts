@@ -118,8 +118,8 @@ const counters: readonly VolatilePart[] = [
   ],
 ];
 
-/** What is replaced in errors, in this order. `test/core/fingerprint.test.ts` has an example of each row. */
-export const volatileInErrors: readonly VolatilePart[] = [
+/** What is replaced in errors, in this order. */
+const volatileInErrors: readonly VolatilePart[] = [
   ...times,
   ...temporaryPaths,
   ...uuid,
@@ -148,7 +148,7 @@ export function normalizeText(text: string): string {
 }
 
 /** What is replaced in results, in this order: when and how long, in which attempt or process, under which id. */
-export const volatileInResults: readonly VolatilePart[] = [
+const volatileInResults: readonly VolatilePart[] = [
   ...times,
   ...temporaryPaths,
   ...uuid,
@@ -167,6 +167,14 @@ export const volatileInResults: readonly VolatilePart[] = [
     ),
     '<n>',
   ],
+];
+
+/**
+ * Every row; `test/core/fingerprint.test.ts` has an example of each. A function, since the sandbox freezes what shared code exports, and
+ * a frozen pattern cannot replace.
+ */
+export const volatileParts = (): readonly VolatilePart[] => [
+  ...new Set([...volatileInErrors, ...volatileInResults]),
 ];
 
 /**

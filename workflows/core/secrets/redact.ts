@@ -54,7 +54,7 @@ function redactTo(text: string, levels: number): string {
   let clean = redactByKeptRules(isEscaped ? redactStrings(text, levels) : text, redactionMark);
   // A rule only shortens words: where there is no long one now, none arises.
   const hasLongWord = longWord.test(clean);
-  for (const rule of ownSecretRules)
+  for (const rule of ownSecretRules())
     if (
       (hasLongWord || rule.needsLongWord !== true) &&
       (rule.needs === undefined || clean.includes(rule.needs))
