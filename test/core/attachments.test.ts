@@ -1,8 +1,11 @@
 /** Attachments in the core: whatever is sent stays small and well formed, counts once, and waits within the bounds of texts. */
 import {
   attachmentLabel,
+  attachmentsOf,
   charsOf,
   readAttachments,
+  said as saidWith,
+  textOf,
   untakenProblem,
 } from '../../workflows/core/attachments';
 import { inboxChars, textsPerCallChars } from '../../workflows/core/limits';
@@ -59,6 +62,70 @@ test('whatever is received is attachments as they are stored, or nothing', () =>
     ),
     cases(500),
   );
+});
+
+describe('an attachment', () => {
+  const text = { type: 'file', mediaType: 'text/csv', ref: 't'.repeat(43), bytes: 0 };
+  test.each<[string, object]>([
+    ['an image', image('a.png', 0)],
+    ['an image without a name', { ...image(''), name: undefined }],
+    ['an image of no size', { ...image('a'), width: 0, height: 0 }],
+    ['a webp image with a long name', { ...image('a'.repeat(100)), mediaType: 'image/webp' }],
+    ['a document', { ...pdf, pages: 0 }],
+    ['a text', text],
+    [
+      'a text of a type with a long name',
+      { ...text, mediaType: `${'a'.repeat(60)}/b.c+d-${'e'.repeat(94)}` },
+    ],
+  ])('is taken: %s', (_, value) => {
+    expect(readAttachments([value])).toHaveLength(1);
+    expect(readAttachments([value, text, null])).toBeUndefined();
+  });
+  test.each<[string, unknown]>([
+    ['nothing', null],
+    ['a word', 'image'],
+    ['a name of another type', { ...image('a'), name: 7 }],
+    ['an object with a length as its name', { ...image('a'), name: { length: 1 } }],
+    ['a name too long', image('a'.repeat(101))],
+    ['a reference of another type', { ...pdf, ref: ['p'.repeat(43)] }],
+    ['a short reference', { ...pdf, ref: 'p'.repeat(42) }],
+    ['a long reference', { ...pdf, ref: 'p'.repeat(44) }],
+    ['a reference in a path', { ...pdf, ref: `/${'p'.repeat(43)}` }],
+    ['a reference with a slash behind it', { ...pdf, ref: `${'p'.repeat(43)}/` }],
+    ['half a byte', { ...pdf, bytes: 0.5 }],
+    ['fewer bytes than none', { ...pdf, bytes: -1 }],
+    ['bytes in words', { ...pdf, bytes: '9' }],
+    ['no type', { ...text, mediaType: undefined }],
+    ['several types', { ...text, mediaType: ['text/csv'] }],
+    ['half a type', { ...text, mediaType: 'text' }],
+    ['a type behind a blank', { ...text, mediaType: ' text/csv' }],
+    ['a type with a parameter', { ...text, mediaType: 'text/csv; a=b' }],
+    ['an image of an unknown type', { ...image('a'), mediaType: 'image/tiff' }],
+    ['an image without a width', { ...image('a'), width: undefined }],
+    ['an image without a height', { ...image('a'), height: undefined }],
+    ['a document without pages', { ...pdf, pages: undefined }],
+    ['a text with pages', { ...text, pages: 1 }],
+    ['a video', { ...pdf, type: 'video' }],
+  ])('is not: %s', (_, value) => {
+    expect(readAttachments([value])).toBeUndefined();
+  });
+  test('keeps nothing else, and twenty of them go with one text', () => {
+    expect(readAttachments(undefined)).toEqual([]);
+    expect(readAttachments({})).toBeUndefined();
+    expect(readAttachments([{ ...pdf, extra: 1 }])).toEqual([pdf]);
+    expect(readAttachments(Array.from({ length: 20 }, () => pdf))).toHaveLength(20);
+    expect(readAttachments(Array.from({ length: 21 }, () => pdf))).toBeUndefined();
+  });
+});
+
+test('a text without attachments is a mere text; a label counts from 1 and names the file, else its type', () => {
+  expect(['a', saidWith('a', undefined), saidWith('a', [])]).toEqual(['a', 'a', 'a']);
+  const withOne = saidWith('a', [pdf]);
+  expect(withOne).toEqual({ text: 'a', attachments: [pdf] });
+  expect([textOf('a'), textOf(withOne)]).toEqual(['a', 'a']);
+  expect([attachmentsOf('a'), attachmentsOf(withOne)]).toEqual([[], [pdf]]);
+  expect(attachmentLabel(image('a.png'), 0)).toBe('[image 1: a.png]');
+  expect(attachmentLabel(pdf, 1)).toBe('[file 2: application/pdf]');
 });
 
 test('what travels through a signal is what was sent', () => {

@@ -5,6 +5,7 @@ import { redactText } from '../../../workflows/core/secrets/redact';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { secretShapes } from '../../../bench/scorecard/sanitise/secret-shapes';
 import { re2ToJavascript } from './re2-to-javascript';
+import { marked, readable, tokens } from './rule-spellings';
 
 const body = 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cD0fG';
 
@@ -65,6 +66,24 @@ test.each(ownSecretRules().map((rule) => [rule.pattern.source.slice(0, 60), rule
     expect(proof).toBeDefined();
   },
 );
+
+const shown = (text: string): string => text.replaceAll(/[«»]/g, '');
+const taken = (text: string): string => text.replaceAll(/«[^»]*»/g, redactionMark);
+/** The text after each rule alone. */
+const byEach = (text: string): readonly string[] =>
+  ownSecretRules().map(({ pattern, replacement }) => text.replace(pattern, replacement));
+
+test('a rule takes the whole secret and nothing else, however it is written', () => {
+  for (const text of [...tokens.map((token) => `a «${token}» b`), ...marked]) {
+    expect([text, byEach(shown(text)).includes(taken(text))]).toEqual([text, true]);
+  }
+});
+
+test('no rule takes the end of a longer word, a name, a reference or a place-holder', () => {
+  for (const text of [...tokens.map((token) => `x${token}`), ...readable]) {
+    expect([text, ...new Set(byEach(text))]).toEqual([text, text]);
+  }
+});
 
 test('the kept rules alone take a good part of the shapes', () => {
   const taken = secretShapes().filter(

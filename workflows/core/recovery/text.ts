@@ -25,9 +25,7 @@ function parameterText({ parameters }: RecoveryAction['action']): string | undef
 export function actionSummary({ strategy, action }: RecoveryAction): string {
   const parameters = parameterText(action);
   return oneLine(
-    [strategy, action.toolName, parameters && decisionText(parameters)]
-      .filter((part) => part !== undefined && part !== '')
-      .join(' '),
+    [strategy, action.toolName, parameters && decisionText(parameters)].join(' '),
     200,
   );
 }
