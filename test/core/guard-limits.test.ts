@@ -1,7 +1,12 @@
 /** Caps of one tool, edits of one file, and active time: counted over replies, roll-overs, parallel calls and subagents. */
 import { addGuardCounts, guardCounts } from '../../workflows/core/guard/state';
-import { stopBeforeTools } from '../../workflows/core/guard/call-and-edit-caps';
+import {
+  problemOfEditedFile,
+  stopBeforeTools,
+} from '../../workflows/core/guard/call-and-edit-caps';
 import type { JsonObject } from '../../workflows/core/json';
+import type { ToolCallProgress } from '../../workflows/core/tools/state';
+import { settle } from '../../workflows/core/tools/state';
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import { aCall, aLimits, aPreparedRun, aSnapshot, aTool, anAgentError } from '../support/builders';
 import type { DrivenWorld } from '../support/run-driver';
@@ -76,6 +81,25 @@ test('the fifth edit of one file ends the run, whatever other files were edited 
     message: expect.stringContaining('reached maximum of 4 edits of the file a.ts') as string,
   });
   expect(driven.toolRuns).toHaveLength(8);
+});
+
+test('a call may edit another file as long as the calls beside it leave an edit of that file', () => {
+  const call = (id: string, editedFile: string) => aCall(id, { editedFile });
+  const failed = (code: 'tool_timeout' | 'tool_execution_failed') => anAgentError({ code });
+  const problem = (beside: ToolCallProgress): string | undefined => {
+    const run = aPreparedRun({ limits: aLimits({ maxEditsPerFile: 1 }) });
+    const own: ToolCallProgress = { call: call('c1', 'b.ts'), status: { type: 'running' } };
+    const phase = { type: 'running-tools', calls: [own, beside] } as const;
+    return problemOfEditedFile({ ...run, phase }, call('c1', 'a.ts'));
+  };
+  const [same, other] = [call('c2', 'a.ts'), call('c2', 'c.ts')];
+  const full = expect.stringContaining('reached maximum of 1 edits of the file a.ts') as string;
+  expect(problem({ call: same, status: { type: 'running' } })).toEqual(full);
+  expect(problem(settle(same, 'done', undefined, true))).toEqual(full);
+  expect(problem(settle(same, 'late', failed('tool_timeout'), true))).toEqual(full);
+  expect(problem(settle(same, 'bad', failed('tool_execution_failed'), true))).toBeUndefined();
+  expect(problem(settle(same, 'refused', undefined, false))).toBeUndefined();
+  expect(problem({ call: other, status: { type: 'running' } })).toBeUndefined();
 });
 
 test('an edit that failed changed nothing and does not count, one that may have been done does', () => {

@@ -161,3 +161,24 @@ test('stays bounded, and finds a cycle all the same', () => {
   expect(all.length).toBeLessThan(100);
   expect(findLoop(all, 16)).toMatchObject({ period: 6, repeats: 16 });
 });
+
+describe('the identity of a loop, by which the model is warned of it once,', () => {
+  const identityOf = (calls: readonly Partial<CallEvidence>[]): string | undefined =>
+    findLoop(gather(Array.from({ length: 16 }, () => calls).flat()))?.identity;
+  const [a, b] = [{ call: 'a' }, { call: 'b' }];
+
+  test('is that of its calls, in whatever order', () => {
+    expect(identityOf([a])).toBeDefined();
+    expect(identityOf([a])).not.toBe(identityOf([b]));
+    expect(identityOf([a, b])).toBe(identityOf([b, a]));
+    expect(identityOf([a, b])).not.toBe(identityOf([a]));
+  });
+
+  test('is that of the window of calls that work, and of the target of calls that fail', () => {
+    const works = (call: string) => ({ call, alike: { window: 'w', target: call } });
+    const fails = (call: string) => ({ call, failed: 'x', alike: { window: call, target: 't' } });
+    expect(identityOf([works('a')])).toBe(identityOf([works('b')]));
+    expect(identityOf([fails('a')])).toBe(identityOf([fails('b')]));
+    expect(identityOf([works('a')])).not.toBe(identityOf([{ ...works('a'), failed: 'x' }]));
+  });
+});

@@ -92,6 +92,24 @@ test('a provider that answers in between is not given up', () => {
   expect(routes(driven)).toEqual([0, 1, 0, 0, 1, 0]);
 });
 
+test('a run remembers the newest refusal of each provider, and how many iterations in a row it refused', () => {
+  const no = refused('format', 'alpha');
+  const driven = run([no, search, no, search, done]);
+  expect(driven.state.refusedRequests).toEqual([
+    { provider: 'alpha', iteration: 2, times: 2, message: 'alpha says no.' },
+  ]);
+});
+
+test('a refusal in an earlier iteration is none of the one other provider that an iteration asks', () => {
+  const overloaded = anInfraError('overloaded');
+  const driven = run([
+    ...[refused('format', 'alpha'), search, search, overloaded],
+    ...[refused('format', 'beta'), done],
+  ]);
+  expect(driven.outcome.status).toBe('completed');
+  expect(routes(driven)).toEqual([0, 1, 0, 0, 1, 2]);
+});
+
 test('a provider that is given up stays so after a roll-over, and its message is in the end', () => {
   const no = refused('format', 'alpha');
   const script = [no, search, no, search, search, refused('format', 'beta')];

@@ -232,8 +232,10 @@ describe('what is in flight returns before the run ends', () => {
   });
 
   test('a run that is ending waits for it', () => {
-    const ending = (changes: object): RunState =>
-      ({ ...ready, phase: { type: 'ending', ...stop, ...changes } });
+    const ending = (changes: object): RunState => ({
+      ...ready,
+      phase: { type: 'ending', ...stop, ...changes },
+    });
     const of = (state: RunState) => endIfIdle(state, atMs).state.phase.type;
     expect(of(ready)).toBe('ready');
     expect(of(ending({ outstanding: 'm1' }))).toBe('ending');
