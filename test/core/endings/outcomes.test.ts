@@ -219,7 +219,7 @@ describe('what is in flight returns before the run ends', () => {
     const failure = {
       status: 'failed',
       reason: 'limit',
-      failureReason: 'guard_iterations',
+      failureReason: 'max_iterations',
     } as const;
     const { state } = endOnceIdle(calling, failure, atMs);
     expect(endOnceIdle(state, stop, atMs)).toEqual({ state, commands: [] });
@@ -241,9 +241,9 @@ describe('what is in flight returns before the run ends', () => {
     expect(of(ending({ outstanding: 'm1' }))).toBe('ending');
     expect(of(ending({ tools: { calls: [inFlight] } }))).toBe('ending');
     expect(of(ending({ tools: { calls: [worked] } }))).toBe('ended');
-    const failing = { status: 'failed', reason: 'too long', failureReason: 'guard_events' };
+    const failing = { status: 'failed', reason: 'too long', failureReason: 'max_iterations' };
     expect(endIfIdle(ending(failing), atMs).state.phase).toMatchObject({
-      outcome: { status: 'failed', reason: 'guard_events', message: 'too long' },
+      outcome: { status: 'failed', reason: 'max_iterations', message: 'too long' },
     });
     const { failureReason: _, ...unnamed } = failing;
     expect(endIfIdle(ending(unnamed), atMs).state.phase).toMatchObject({
