@@ -1,5 +1,6 @@
 /** One execution of a tool, and what is done about a call whose outcome is not known (ADR 0023, ADR 0031). */
 import { MockActivityEnvironment } from '@temporalio/testing';
+import Database from 'libsql';
 import { z } from 'zod';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import type { Execution, ExecutionPlace } from '../../activities/tool-call/tool-execution';
@@ -24,7 +25,7 @@ const run = {
   runId: 'run',
   agent: 'worker',
   tenant: 'acme',
-  workspace: '/srv',
+  workspace: '/srv/project',
   context: undefined,
 };
 let progress: string[] = [];
@@ -132,6 +133,15 @@ describe('a failed execution', () => {
     expect((await failed(throwing(given))).output).toBe('what it gave');
   });
 
+  test('shows paths below the workspace as relative ones, in its message and in the whole text', async () => {
+    const text = `/srv/project/src/a.ts ${'x'.repeat(failureMessageChars)}`;
+    for (const thrown of [new Error(text), new ToolError(text)]) {
+      const { output, error } = await failed(throwing(thrown));
+      expect(output).toBe(`src/a.ts ${'x'.repeat(failureMessageChars)}`);
+      expect(error.message).not.toContain('/srv');
+    }
+  });
+
   test.each<[Effect, RegExp]>([
     ['read', /nothing was changed/],
     ['irreversible', /whether it took effect is not known/],
@@ -214,6 +224,18 @@ describe('a tool', () => {
         },
       });
     }
+  });
+
+  test('finds a damaged output, which is no wrong ref', async () => {
+    const damaged = await temporaryStore();
+    const ref = await damaged.store.putBlob('whole');
+    const database = new Database(damaged.file);
+    database.exec(`UPDATE chunks SET bytes = x'00'`);
+    database.close();
+    const reads = tool(({ readBlob }) => readBlob(ref, 0, 1));
+    const reading = execute(reads, { ...placeWith(), store: damaged.store });
+    await expect(reading).rejects.toMatchObject({ failure: { code: 'store_corrupt' } });
+    await damaged.dispose();
   });
 
   test('reads stored images and documents, and no texts', async () => {
