@@ -63,6 +63,7 @@ export const mutationAreas: readonly MutationArea[] = [
     tests: [
       'test/activities/action-digest.test.ts',
       'test/activities/attempts.test.ts',
+      'test/activities/call-evidence.test.ts',
       'test/activities/continued-results.test.ts',
       'test/activities/earlier-runs.test.ts',
       'test/activities/ended-work.test.ts',

@@ -88,6 +88,57 @@ test.each<[string, readonly string[]]>([
   expect(paths(text)).toEqual(expected);
 });
 
+test.each<[string, readonly string[]]>([
+  ['so src/a.ts:12:5 now', []],
+  ['so (src/a.ts:12) now', ['src/a.ts']],
+  ['so (src/a.ts:12:5) now', ['src/a.ts']],
+  ['so in src/a.ts#L12 now', ['src/a.ts']],
+  ['so in src/a.ts(12,5) now', ['src/a.ts']],
+  ['so in tests/a.py::test_one now', ['tests/a.py']],
+  ['so in src/a.ts:x now', []],
+  ['so in src/a.ts:12x now', []],
+  ['so in **src/a.ts** now', ['src/a.ts']],
+  ['so in src/a.ts) now', ['src/a.ts']],
+  ['so in (src/a.ts now', ['src/a.ts']],
+  ['so in src/f(x).ts now', ['src/f(x).ts']],
+  ['so in src/[id].ts now', ['src/[id].ts']],
+  ['so -f=src/a.ts now', ['src/a.ts']],
+  ['so --f=src/a.ts now', ['src/a.ts']],
+  ['so in src/a=b.ts now', ['src/a=b.ts']],
+  ['so in src/a.ts... now', []],
+  ['so in src/a.ts.. now', []],
+  ['so in src/a..b.ts now', ['src/a..b.ts']],
+  ['so in src/a.ts,src/b.ts now', ['src/a.ts', 'src/b.ts']],
+  ['so in src/a.ts,b now', []],
+  [`so in "${'x'.repeat(400)}.ts now`, []],
+  ['  src/a.ts  ', ['src/a.ts']],
+  ['a.ts |  | b.ts', ['a.ts', 'b.ts']],
+  ['src/a.ts, src/b.ts and', ['src/a.ts', 'src/b.ts']],
+  ['src/a.ts,src/b c.ts', []],
+  ['size,path\n  \n1,a.ts', ['a.ts']],
+  ['x{"a": "b c.ts"}', ['b c.ts']],
+  // Spaces belong to a path where the places beside it show that, or its folder does.
+  ['src/a.ts\nsrc/b.ts\nmy notes.txt', ['src/a.ts', 'src/b.ts', 'my notes.txt']],
+  ['src/a.ts\nmy notes.txt', ['src/a.ts', 'my notes.txt']],
+  ['my notes.txt\nold stuff.txt\nsrc/a.ts', ['src/a.ts']],
+  ['src/my notes.txt\nlib/my other.txt', ['src/my notes.txt', 'lib/my other.txt']],
+  ['my src/notes.txt\nmy lib/other.txt', []],
+  ['src/my lib/notes.txt\nlib/a b/c d.txt', []],
+  ['open "my notes.txt" now\nand "old notes.txt" there', ['my notes.txt', 'old notes.txt']],
+  // What a line ends with may be the beginning of what the next one begins with.
+  ['now src/exec\nutor/a.ts:1: x', ['utor/a.ts']],
+  ['now src/exec\nutor/a.ts', []],
+  ['now src/exec\n\nutor/a.ts', ['utor/a.ts']],
+  ['now exec\nutor/a.ts', ['utor/a.ts']],
+  ['now src/exec\nsrc/a.ts', ['src/a.ts']],
+  ['now src/exec.\nutor/a.ts', ['utor/a.ts']],
+  ['it is in src/exec.ts now\nutor/a.ts', ['utor/a.ts', 'src/exec.ts']],
+  ['| src/exec | x |\n| utor/a.ts | y |', []],
+  ['| src/exec | x |\n| b | utor/a.ts |', ['utor/a.ts']],
+])('in the words and places of %j, the paths are %j', (text, expected) => {
+  expect(paths(text)).toEqual(expected);
+});
+
 const before = [
   ...['loaded', 'Compiling', 'linted', 'running', 'processing', 'generated', 'reading', 'writing'],
   ...['emitted', 'opened', 'wrote', 'written', 'created', 'updating', 'modified', 'changed'],
