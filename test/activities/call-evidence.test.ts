@@ -36,7 +36,7 @@ const look = (effect: Tool['effect']): Tool =>
 describe('a result', () => {
   const identity = { fingerprint: 'print' } as unknown as ResultIdentity;
   const error: AgentError = {
-    ...{ code: 'tool_execution_failed', message: 'no such file', recoverable: true },
+    ...{ kind: 'agent', code: 'tool_execution_failed', message: 'no such file', recoverable: true },
   };
   const place = () => ({ store: stored.store, input, workspace: '/srv', paths: { root: '/srv' } });
 

@@ -88,13 +88,20 @@ test('anything can be thrown', () => {
   expect(typeof describeThrown(undefined)).toBe('string');
 });
 
-const nested = (levels: number): unknown => (levels === 0 ? words : { error: nested(levels - 1) });
+const nested = (levels: number, inner: unknown = words): unknown =>
+  levels === 0 ? inner : { error: nested(levels - 1, inner) };
+const inTexts = (levels: number): string =>
+  levels === 0 ? words : JSON.stringify({ error: inTexts(levels - 1) });
 const chained = (count: number): Error =>
   new Error(`cause ${count}`, count === 0 ? {} : { cause: chained(count - 1) });
 
 test.each<[string, unknown, string]>([
   ['five levels of a response', nested(5), words],
   ['six levels', nested(6), 'an object without a message'],
+  ['bytes in the fifth level', nested(4, Buffer.from(words)), words],
+  ['bytes in the sixth level', nested(5, Buffer.from(words)), 'an object without a message'],
+  ['JSON in JSON', inTexts(2), words],
+  ['JSON in JSON in JSON', inTexts(3), ''],
   ['a list', [plain, { detail: 'b' }, plain, '', {}], `${words}; b`],
   ['three words', ['a', 'b', 'c'], 'a; b; c'],
   ['five words', ['a', 'b', 'c', 'd', 'e'], 'a; b; c; and 2 more'],
