@@ -142,7 +142,15 @@ export function describePatternStore(name: string, engine: ContractEngine): void
         fix: { strategy: 'parameter-adjustment', toolName: 't'.repeat(65), changes },
       });
       const { fix: _none, ...unfixed } = anObservation({ key: 'run/2_0', tenant: 'other' });
-      await store.patterns.recordObservations([observation, unfixed]);
+      const shapes: NonNullable<Observation['fix']>['changes'] = [
+        { type: 'transformed', parameter: 'p', transform: 'trim' },
+        { type: 'changed', parameter: 'p', was: 'text', becomes: 'number' },
+      ];
+      const shaped = anObservation({
+        ...{ key: 'run/3_0', tenant: 'third' },
+        fix: { strategy: 'parameter-adjustment', toolName: 't', changes: shapes },
+      });
+      await store.patterns.recordObservations([observation, unfixed, shaped]);
       const [found] = await store.patterns.observations('default');
       if (found?.fix === undefined) throw new Error('the fix is missing');
       expect(found.tool.length).toBeLessThanOrEqual(64);
@@ -156,6 +164,7 @@ export function describePatternStore(name: string, engine: ContractEngine): void
       expect(value.length).toBeGreaterThan(20);
       expect(value.length).toBeLessThanOrEqual(100);
       expect(await store.patterns.observations('other')).toEqual([unfixed]);
+      expect(await store.patterns.observations('third')).toEqual([shaped]);
     });
 
     it('changes a pattern atomically, however many do it at once', async () => {

@@ -207,24 +207,36 @@ export function describeSweep(name: string, engine: ContractEngine): void {
 
     it('of some runs alone keeps what young content that no history names refers to', async () => {
       const [young, old] = [await store.putBlob('in use'), await store.putBlob('in use once')];
-      const [erased = ''] = await chain(undefined, `see ${young} and ${old}`);
+      // Its first chunk is one of the other blob, too.
+      const [large, longer] = [300_000, 600_000].map((bytes) => Buffer.alloc(bytes, 7));
+      const [gone, stays] = [await store.putBlob(large ?? ''), await store.putBlob(longer ?? '')];
+      const [erased = ''] = await chain(undefined, `see ${young}, ${old} and ${gone}`);
       await chain(undefined, `I see ${old}`);
       await age();
-      const [other = ''] = await chain(undefined, `I see ${young}`);
+      const [other = ''] = await chain(undefined, `I see ${young} and ${stays}`);
+      const callers = [{ key: 'above/r/c', iteration: 1 }];
+      await store.beginTool({
+        key: 'gone/r/1',
+        tool: 't',
+        inputDigest: 'd',
+        startedAtMs: 1,
+        callers,
+      });
       const swept = await store.erase({
-        erased: { hashes: new Set([erased]), runKeys: new Set() },
+        erased: { hashes: new Set([erased]), runKeys: new Set(['gone/r']) },
         others: { hashes: new Set(), runKeys: new Set() },
         nowMs: Date.now() + 1_000,
         dryRun: false,
       });
       expect(swept).toMatchObject({
         nodes: { removed: 1, kept: 2 },
-        blobs: { removed: 1, kept: 1 },
-        chunks: { removed: 1, kept: 1 },
+        blobs: { removed: 2, kept: 2 },
+        toolRecords: { removed: 1, kept: 0 },
         shared: 1,
       });
       expect(await store.loadTranscript(other)).toHaveLength(1);
       expect((await store.getBlob(young)).toString()).toBe('in use');
+      expect((await store.getBlob(stays)).equals(longer ?? Buffer.alloc(0))).toBe(true);
       expect(await store.hasBlob(old)).toBe(false);
     });
 
@@ -233,6 +245,9 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       const blob = await store.putBlob('an output');
       await age();
       const [young = ''] = await chain(old[1], `more of ${blob}`);
+      await store.beginTool({ key: 'new/r/1', tool: 't', inputDigest: 'd', startedAtMs: 1 });
+      const planned = await sweep({ dryRun: true });
+      expect(planned.toolRecords).toMatchObject({ removed: 0, kept: 1 });
       expect(await sweep()).toMatchObject({ nodes: { removed: 0 }, blobs: { removed: 0 } });
       await expect(store.loadTranscript(young)).resolves.toHaveLength(3);
     });
