@@ -154,8 +154,8 @@ async function measureStart(
 }
 
 /**
- * Runs the real loop in three worker processes on one server, with a vendor and a receiver of OTLP on loopback, and starts them
- * anew after some rounds. All three run at the same time, so that what else the machine does slows each of them alike.
+ * Runs the real loop in three worker processes on one server, with a vendor and a receiver of OTLP on loopback, and starts new
+ * ones after some rounds. All three run at the same time, so that what else the machine does slows each of them alike.
  */
 export async function telemetryBench(rounds: number): Promise<TelemetryBenchResult> {
   const [receiver, vendor] = await Promise.all([startReceiver(), startVendor()]);

@@ -224,6 +224,18 @@ test('who may only look sees what waits, and no button that acts', async () => {
   await page.context().close();
 });
 
+test('an address that changes before the first page is drawn is followed', async () => {
+  const { page } = await openConsole(browser, world.url);
+  await page.evaluate(`new MutationObserver((_changes, observer) => {
+    if (document.querySelector('nav') === null) return;
+    observer.disconnect();
+    location.hash = '#/providers';
+  }).observe(document.body, { childList: true, subtree: true })`);
+  await signIn(page, world.tokens.acme);
+  await page.getByRole('heading', { name: 'Providers' }).waitFor();
+  await page.context().close();
+});
+
 test('a timeline goes on behind the last entry when the connection breaks', async () => {
   const proxy = await BreakableProxy.start(world.url);
   const runId = await waitingRun();

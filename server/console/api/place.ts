@@ -49,6 +49,8 @@ export function usePlace(): Place {
       setHash(location.hash);
     };
     addEventListener('hashchange', read);
+    // What changed between the first drawing and now has passed unheard.
+    read();
     return () => {
       removeEventListener('hashchange', read);
     };
