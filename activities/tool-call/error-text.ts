@@ -20,7 +20,7 @@ const marginChars = 4_096;
 type Fields = Readonly<Record<string, unknown>>;
 
 function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
+  return typeof value === 'object' ? { ...value } : {};
 }
 
 /** Fields in which services put error messages, the most specific first. */

@@ -202,7 +202,7 @@ describe('t2-tooloutput-01', () => {
   });
 });
 
-test('a promise says so, and its failure ends no process', async () => {
+test('a promise says so, and nobody hears its failure', async () => {
   expect(await json({ later: Promise.reject(new Error('never heard')) })).toEqual({
     later: '[a Promise: await it and return its value]',
   });

@@ -84,8 +84,11 @@ export function describeLiveTexts(name: string, engine: ContractEngine): void {
       await worker.sweep({ ...options, dryRun: false });
       expect(await watcher.liveTexts.watch('default/unwatched', undefined)).toEqual([]);
       expect(await watcher.liveTexts.watch(run, undefined)).toEqual([piece(1)]);
-      await engine.execute(url, `UPDATE ${engine.table('text_pieces')} SET piece = '{"text'`);
-      expect(await watcher.liveTexts.watch(run, undefined)).toEqual([]);
+      for (const damaged of ['{"text', '{"text":7}']) {
+        const sql = `UPDATE ${engine.table('text_pieces')} SET piece = '${damaged}'`;
+        await engine.execute(url, sql);
+        expect(await watcher.liveTexts.watch(run, undefined)).toEqual([]);
+      }
     });
 
     it('fails for every watcher of a store that is closed', async () => {

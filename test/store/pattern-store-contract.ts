@@ -133,6 +133,40 @@ export function describePatternStore(name: string, engine: ContractEngine): void
       expect(JSON.stringify(found)).not.toContain('a1B2');
     });
 
+    it('keeps values as they are, and bounds texts and their number', async () => {
+      const constant = (value: string | number | boolean) =>
+        ({ type: 'constant', parameter: 'p'.repeat(65), value }) as const;
+      const changes = [7, true, 'v'.repeat(101), 1, 2, 3, 4, 5, 6].map(constant);
+      const observation = anObservation({
+        ...{ tool: 't'.repeat(65), errorText: 'e'.repeat(301) },
+        fix: { strategy: 'parameter-adjustment', toolName: 't'.repeat(65), changes },
+      });
+      const { fix: _none, ...unfixed } = anObservation({ key: 'run/2_0', tenant: 'other' });
+      const shapes: NonNullable<Observation['fix']>['changes'] = [
+        { type: 'transformed', parameter: 'p', transform: 'trim' },
+        { type: 'changed', parameter: 'p', was: 'text', becomes: 'number' },
+      ];
+      const shaped = anObservation({
+        ...{ key: 'run/3_0', tenant: 'third' },
+        fix: { strategy: 'parameter-adjustment', toolName: 't', changes: shapes },
+      });
+      await store.patterns.recordObservations([observation, unfixed, shaped]);
+      const [found] = await store.patterns.observations('default');
+      if (found?.fix === undefined) throw new Error('the fix is missing');
+      expect(found.tool.length).toBeLessThanOrEqual(64);
+      expect(found.errorText.length).toBeLessThanOrEqual(300);
+      expect(found.fix.toolName.length).toBeLessThanOrEqual(64);
+      expect(found.fix.changes).toHaveLength(8);
+      const [number, truth, text] = found.fix.changes;
+      expect([number, truth]).toMatchObject([{ value: 7 }, { value: true }]);
+      expect(number?.parameter.length).toBeLessThanOrEqual(64);
+      const value = text?.type === 'constant' ? String(text.value) : '';
+      expect(value.length).toBeGreaterThan(20);
+      expect(value.length).toBeLessThanOrEqual(100);
+      expect(await store.patterns.observations('other')).toEqual([unfixed]);
+      expect(await store.patterns.observations('third')).toEqual([shaped]);
+    });
+
     it('changes a pattern atomically, however many do it at once', async () => {
       await Promise.all(
         Array.from({ length: 12 }, () =>

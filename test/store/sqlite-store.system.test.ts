@@ -1,7 +1,7 @@
 /** The contract on SQLite, and what is SQLite's own: files, locks, and several processes. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -121,7 +121,7 @@ describe('SQLite file', () => {
     const rival = new Database(file);
     rival.exec('BEGIN IMMEDIATE');
     expect(await failureOf(store.appendNode(undefined, says('a')), 'store_unavailable')).toMatch(
-      /lock/,
+      /another process holds its lock\. Find the process that does not release it\./,
     );
     await failureOf(store.check(), 'store_unavailable');
     const lease = { route: 'a/1', holder: 'run 1', atMs: 1, untilMs: 2 };
@@ -134,6 +134,15 @@ describe('SQLite file', () => {
     expect(await store.loadTranscript(head)).toEqual(says('a'));
     await store.check();
     rival.close();
+  });
+
+  it("is nobody else's to read", async () => {
+    const file = path.join(path.dirname(await newFile()), 'new', 'store.db');
+    const store = await open(file);
+    await store.putBlob('x');
+    const beside = [file, `${file}-wal`].map(async (name) => (await stat(name)).mode & 0o777);
+    expect(await Promise.all(beside)).toEqual([0o600, 0o600]);
+    expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
   });
 
   it('notices that its file is gone, and goes on when it is back', async () => {

@@ -3,7 +3,7 @@ import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
 import type { SweepOptions } from '../../activities/stores/content/sweep';
 import type { Message } from '../../workflows/core/message';
-import type { ContractEngine } from './store-contract';
+import { failureOf, type ContractEngine } from './store-contract';
 
 const said = (text: string): Message => ({ role: 'user', blocks: [{ type: 'text', text }] });
 
@@ -152,11 +152,102 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       expect((await sweep({ roots: new Set([kept]) })).nodes.removed).toBe(0);
     });
 
+    it('counts each row once in a plan, and removes what it has counted, over pages', async () => {
+      const batch = store.batch();
+      let lost: string | undefined;
+      for (let n = 0; n < 501; n += 1) {
+        lost = await batch.appendNode(lost, [said(`lost ${n}`)]);
+        await batch.putBlob(`lost ${n}`);
+      }
+      await batch.commit();
+      await chain(undefined, 'kept');
+      await age();
+      const [kept = ''] = await chain(undefined, 'kept');
+      const planned = await sweep({ dryRun: true });
+      expect(planned).toMatchObject({
+        nodes: { removed: 501, kept: 1 },
+        blobs: { removed: 501, kept: 0 },
+        chunks: { removed: 501, kept: 0 },
+      });
+      expect(await sweep()).toEqual(planned);
+      expect(await store.loadTranscript(kept)).toHaveLength(1);
+    });
+
+    it('keeps what a young blob names, and looks into no blob of more than 256 KiB', async () => {
+      const named = await store.putBlob('named by a young result');
+      const unnamed = await store.putBlob('named at the end of a long output');
+      await age();
+      await store.putBlob(JSON.stringify({ blob: named }).padEnd(256 * 1024));
+      await store.putBlob(unnamed.padStart(256 * 1024 + 1));
+      expect(await sweep()).toMatchObject({ blobs: { removed: 1, kept: 3 } });
+      expect(await store.hasBlob(named)).toBe(true);
+      expect(await store.hasBlob(unnamed)).toBe(false);
+    });
+
+    it('goes on beside a damaged blob, and removes nothing if blobs cannot be read', async () => {
+      const [root = ''] = await chain(undefined, 'kept');
+      const blob = await store.putBlob('a result');
+      await chain(undefined, 'lost');
+      await age();
+      const chunks = engine.table('chunks');
+      await engine.execute(url, `ALTER TABLE ${chunks} RENAME TO away`);
+      const options = { roots: new Set([root, blob]) };
+      await failureOf(sweep(options), 'store_unavailable');
+      await engine.execute(url, `ALTER TABLE ${chunks.replace('chunks', 'away')} RENAME TO chunks`);
+      expect((await sweep({ ...options, dryRun: true })).nodes).toMatchObject({
+        removed: 1,
+        kept: 1,
+      });
+      await engine.execute(url, `DELETE FROM ${chunks}`);
+      expect(await sweep(options)).toMatchObject({
+        nodes: { removed: 1, kept: 1 },
+        blobs: { removed: 0, kept: 1 },
+      });
+    });
+
+    it('of some runs alone keeps what young content that no history names refers to', async () => {
+      const [young, old] = [await store.putBlob('in use'), await store.putBlob('in use once')];
+      // Its first chunk is one of the other blob, too.
+      const [large, longer] = [300_000, 600_000].map((bytes) => Buffer.alloc(bytes, 7));
+      const [gone, stays] = [await store.putBlob(large ?? ''), await store.putBlob(longer ?? '')];
+      const [erased = ''] = await chain(undefined, `see ${young}, ${old} and ${gone}`);
+      await chain(undefined, `I see ${old}`);
+      await age();
+      const [other = ''] = await chain(undefined, `I see ${young} and ${stays}`);
+      const callers = [{ key: 'above/r/c', iteration: 1 }];
+      await store.beginTool({
+        key: 'gone/r/1',
+        tool: 't',
+        inputDigest: 'd',
+        startedAtMs: 1,
+        callers,
+      });
+      const swept = await store.erase({
+        erased: { hashes: new Set([erased]), runKeys: new Set(['gone/r']) },
+        others: { hashes: new Set(), runKeys: new Set() },
+        nowMs: Date.now() + 1_000,
+        dryRun: false,
+      });
+      expect(swept).toMatchObject({
+        nodes: { removed: 1, kept: 2 },
+        blobs: { removed: 2, kept: 2 },
+        toolRecords: { removed: 1, kept: 0 },
+        shared: 1,
+      });
+      expect(await store.loadTranscript(other)).toHaveLength(1);
+      expect((await store.getBlob(young)).toString()).toBe('in use');
+      expect((await store.getBlob(stays)).equals(longer ?? Buffer.alloc(0))).toBe(true);
+      expect(await store.hasBlob(old)).toBe(false);
+    });
+
     it('keeps what is young, with everything that it builds on', async () => {
       const old = await chain(undefined, 'goal', 'answer');
       const blob = await store.putBlob('an output');
       await age();
       const [young = ''] = await chain(old[1], `more of ${blob}`);
+      await store.beginTool({ key: 'new/r/1', tool: 't', inputDigest: 'd', startedAtMs: 1 });
+      const planned = await sweep({ dryRun: true });
+      expect(planned.toolRecords).toMatchObject({ removed: 0, kept: 1 });
       expect(await sweep()).toMatchObject({ nodes: { removed: 0 }, blobs: { removed: 0 } });
       await expect(store.loadTranscript(young)).resolves.toHaveLength(3);
     });
