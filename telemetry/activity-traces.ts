@@ -10,7 +10,11 @@ import {
 import type { Context as ActivityContext } from '@temporalio/activity';
 import { CompleteAsyncError } from '@temporalio/activity';
 import type { Headers } from '@temporalio/common';
-import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  ApplicationFailureCategory,
+  defaultPayloadConverter,
+} from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 
 /** Activities whose call has a span of the workflow's. */
@@ -52,9 +56,17 @@ function startSpan(
   return tracer.startSpan(`RunActivity:${activityType}`, { startTime, attributes }, within);
 }
 
-/** Ends the span of an attempt that threw. An activity that somebody else will complete did not fail. */
+/** Whether it is no failure: somebody else will complete the activity, or its code says that this was to be expected. */
+function isExpected(thrown: unknown): boolean {
+  if (thrown instanceof CompleteAsyncError) return true;
+  return (
+    thrown instanceof ApplicationFailure && thrown.category === ApplicationFailureCategory.BENIGN
+  );
+}
+
+/** Ends the span of an attempt that threw. */
 function endFailed(span: Span, thrown: unknown): void {
-  if (!(thrown instanceof CompleteAsyncError)) {
+  if (!isExpected(thrown)) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     const type = thrown instanceof ApplicationFailure ? thrown.type : undefined;
     span.setAttribute('error.type', type ?? error.name);
@@ -91,6 +103,7 @@ function beginAttempt(
         span.end();
       },
       fail: (thrown) => {
+        if (thrown instanceof Error && !isExpected(thrown)) span.recordException(thrown);
         endFailed(span, thrown);
       },
     };

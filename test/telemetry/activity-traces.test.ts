@@ -9,7 +9,11 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import { CompleteAsyncError, log } from '@temporalio/activity';
-import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  ApplicationFailureCategory,
+  defaultPayloadConverter,
+} from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import type { LogEntry } from '@temporalio/worker';
@@ -144,6 +148,29 @@ test('an attempt of a call that failed leaves a span, unless no request was sent
   expect(failed?.parentSpanId).toBe(senders[0]);
   expect(failed?.status).toEqual({ code: SpanStatusCode.ERROR, message: 'too busy' });
   expect(failed?.attributes['error.type']).toBe('overloaded');
+});
+
+test('a failure of other work is recorded as an event, with its stack', async () => {
+  const failing = run({ type: 'notify', sender: senders[0] }, () =>
+    Promise.reject(new TypeError('no webhook')),
+  );
+  await expect(failing).rejects.toThrow('no webhook');
+  const own = named('RunActivity:notify');
+  expect(own?.attributes['error.type']).toBe('TypeError');
+  expect(
+    own?.events.map(({ name, attributes }) => [name, attributes?.['exception.message']]),
+  ).toEqual([['exception', 'no webhook']]);
+});
+
+test('a failure that the code declares benign is none', async () => {
+  const benign = ApplicationFailure.create({
+    message: 'not yet',
+    category: ApplicationFailureCategory.BENIGN,
+  });
+  const other = { type: 'poll', sender: senders[0] };
+  await expect(run(other, () => Promise.reject(benign))).rejects.toBe(benign);
+  expect(named('RunActivity:poll')?.status.code).toBe(SpanStatusCode.UNSET);
+  expect(named('RunActivity:poll')?.events).toEqual([]);
 });
 
 test('an activity that somebody else completes did not fail; one that throws a text did', async () => {
