@@ -13,6 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { inTrace } from './activity-traces';
+import { trackCalls } from './call-contexts';
 import { cleaning } from './clean-spans';
 import type { TelemetrySettings } from './settings';
 import type { SpanRecord } from './workflow/step-report';
@@ -74,10 +75,12 @@ export function startTracing(
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     spanProcessors: [processor],
   });
-  provider.register();
+  const runWithin = trackCalls();
+  // It is there already.
+  provider.register({ contextManager: null });
   const tracer: Tracer = provider.getTracer(scope.name);
   return {
-    activity: (activity) => inTrace(activity, tracer),
+    activity: (activity) => inTrace(activity, tracer, runWithin),
     record: (spans) => {
       for (const span of spans) processor.onEnd(readableSpan(span, resource));
     },

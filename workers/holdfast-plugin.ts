@@ -8,12 +8,8 @@ import { defined } from '../workflows/core/json';
 import { prebuiltBundlePath } from './prebuilt-bundle';
 import { SetupError } from './setup-error';
 import { isMadeActivities } from './worker-options';
-import {
-  holdfastWorkflowsPath,
-  withSharedCode,
-  withUserWorkflows,
-  workflowCodeLimit,
-} from './workflow-bundle';
+import { holdfastWorkflowsPath, withSharedCode, withUserWorkflows } from './workflow-bundle';
+import { withoutCodeLimit } from './workflow-code-limit';
 
 /**
  * A plugin for `Worker.create({ plugins: [new HoldfastPlugin({ activities })] })`, `Worker.runReplayHistory` and
@@ -38,7 +34,7 @@ export class HoldfastPlugin extends SimplePlugin {
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
     const encrypted = this.withEncryption(options);
-    return super.configureWorker({ ...workflowCodeLimit, ...this.withWorkflows(encrypted) });
+    return super.configureWorker({ ...withoutCodeLimit(), ...this.withWorkflows(encrypted) });
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {

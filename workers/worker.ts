@@ -9,7 +9,8 @@ import { defined } from '../workflows/core/json';
 import { reasonOf, SetupError } from './setup-error';
 import type { CreateWorkerOptions } from './worker-options';
 import { checkWorkerOptions } from './worker-options';
-import { bundleExtras, loadWorkflowBundle, workflowCodeLimit } from './workflow-bundle';
+import { bundleExtras, loadWorkflowBundle } from './workflow-bundle';
+import { withoutCodeLimit } from './workflow-code-limit';
 
 /**
  * Model calls wait for the network and hardly use a core; 50 of them hold about 50 MB.
@@ -117,7 +118,7 @@ function workerOptionsFrom(
       : { tuner }),
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + shutdownForceExtraMs,
-    ...workflowCodeLimit,
+    ...withoutCodeLimit(),
     stickyQueueScheduleToStartTimeout: options.stickyTimeoutMs ?? defaultStickyTimeoutMs,
     maxHeartbeatThrottleInterval: heartbeatMs,
     defaultHeartbeatThrottleInterval: heartbeatMs,

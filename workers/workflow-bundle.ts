@@ -12,13 +12,6 @@ import { prebuiltBundlePath } from './prebuilt-bundle';
 import { withProcessLock } from './process-lock';
 import { reasonOf, SetupError } from './setup-error';
 
-/**
- * How many milliseconds workflow code may run without a pause: an option that the SDK accepts but does not document. The SDK's
- * 5 s also run out while a process is stopped (SIGSTOP, a frozen container); in a promise's continuation, Node then ends the
- * process with "async hook stack has become corrupted" (nodejs/node issue 38503).
- */
-export const workflowCodeLimit = { isolateExecutionTimeout: 600_000 } as const;
-
 /** Files that are bundled with workflows: a data converter's, and interceptors; and those of them that all runs share. */
 type BundleExtras = Pick<
   BundleOptions,

@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Worker as Thread } from 'node:worker_threads';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import { HoldfastPlugin } from '../../workers/holdfast-plugin';
 import type { DevServer } from '../support/temporal';
@@ -40,8 +41,6 @@ it("adds its activities and workflow to the user's", async () => {
     'recordObservations',
     'runTool',
   ]);
-  // A stopped process must not end when it resumes in workflow code.
-  expect(worker.options.isolateExecutionTimeoutMs).toBe(600_000);
   const result: unknown = await worker.runUntil(
     server.client.execute('greeting', {
       taskQueue,
@@ -50,6 +49,25 @@ it("adds its activities and workflow to the user's", async () => {
     }),
   );
   expect(result).toBe('hello Ada');
+});
+
+it('runs workflow code without a limit of time, and leaves that of other workers', async () => {
+  const sent = jest.spyOn(Thread.prototype, 'postMessage');
+  const limits = (): readonly unknown[] =>
+    sent.mock.calls
+      .map(([message]) => (message as { readonly input?: Record<string, unknown> }).input)
+      .filter((input) => input?.['type'] === 'init')
+      .map((input) => input?.['isolateExecutionTimeoutMs']);
+  const common = { connection: server.nativeConnection, taskQueue: uniqueName('queue') };
+  const ours = await Worker.create({ ...common, plugins: [plugin] });
+  await ours.runUntil(Promise.resolve());
+  // A stopped process would end when it resumes in workflow code.
+  expect(new Set(limits())).toEqual(new Set([undefined]));
+  sent.mockClear();
+  const other = await Worker.create({ ...common, workflowsPath });
+  await other.runUntil(Promise.resolve());
+  expect(new Set(limits())).toEqual(new Set([5_000]));
+  sent.mockRestore();
 });
 
 it("puts the agent's workflow into a bundle that is built with it, and only then", async () => {
