@@ -16,7 +16,6 @@ import {
   defaultPayloadConverter,
 } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
-import type { RunWithin } from './call-contexts';
 
 /** Activities whose call has a span of the workflow's. */
 const calls: ReadonlySet<string> = new Set(['callModel', 'runTool']);
@@ -127,11 +126,7 @@ function beginAttempt(
  * Runs an activity's code within its span, whose ids its log lines get: that of its call, which the workflow makes, else one of
  * its own.
  */
-export function inTrace(
-  activity: ActivityContext,
-  tracer: Tracer,
-  runWithin: RunWithin,
-): ActivityInterceptors {
+export function inTrace(activity: ActivityContext, tracer: Tracer): ActivityInterceptors {
   let ids = {};
   return {
     inbound: {
@@ -141,7 +136,7 @@ export function inTrace(
         const { within, span } = attempt;
         ids = { trace_id: span.traceId, span_id: span.spanId };
         try {
-          const result = await runWithin(activity, within, () => next(input));
+          const result = await context.with(within, next, undefined, input);
           attempt.end();
           return result;
         } catch (thrown) {

@@ -42,8 +42,8 @@ async function loadTracing(): Promise<{ readonly startTracing: typeof StartTraci
   } catch (thrown) {
     throw new SetupError(
       `Traces are on (OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT), but their packages cannot be loaded: ${reasonOf(thrown)}. ` +
-        'Install @opentelemetry/api, @opentelemetry/sdk-trace-node, @opentelemetry/resources, ' +
-        '@opentelemetry/context-async-hooks and @opentelemetry/exporter-trace-otlp-http, or set OTEL_TRACES_EXPORTER=none.',
+        'Install @opentelemetry/api, @opentelemetry/sdk-trace-node, @opentelemetry/resources ' +
+        'and @opentelemetry/exporter-trace-otlp-http, or set OTEL_TRACES_EXPORTER=none.',
       { cause: thrown },
     );
   }

@@ -13,7 +13,6 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { inTrace } from './activity-traces';
-import { trackCalls } from './call-contexts';
 import { cleaning } from './clean-spans';
 import type { TelemetrySettings } from './settings';
 import type { SpanRecord } from './workflow/step-report';
@@ -75,12 +74,10 @@ export function startTracing(
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     spanProcessors: [processor],
   });
-  const runWithin = trackCalls();
-  // It is there already.
-  provider.register({ contextManager: null });
+  provider.register();
   const tracer: Tracer = provider.getTracer(scope.name);
   return {
-    activity: (activity) => inTrace(activity, tracer, runWithin),
+    activity: (activity) => inTrace(activity, tracer),
     record: (spans) => {
       for (const span of spans) processor.onEnd(readableSpan(span, resource));
     },

@@ -11,7 +11,6 @@ import type {
 import { ContinueAsNew, proxySinks, workflowInfo } from '@temporalio/workflow';
 import { agentRunWorkflow } from '../../workflows/contract';
 import type { RunState } from '../../workflows/core/run/state';
-import type { RunStep } from '../../workflows/run-observer';
 import { observeRun } from '../../workflows/run-observer';
 import { logStep } from './run-log';
 import { countsOf } from './run-metrics';
@@ -26,28 +25,12 @@ interface SeenRun {
   trace?: TraceContext;
   lastState?: RunState;
   spans?: RunSpans;
-  /** What waits for the next report. */
-  held: StepReport;
 }
 
 const { holdfastTelemetry } = proxySinks<TelemetrySinks>();
 
-const nothing: StepReport = { spans: [], counts: [] };
-
-/** Reports what was held, and more. */
-function report(seen: SeenRun, more: StepReport = nothing): void {
-  const spans = [...seen.held.spans, ...more.spans];
-  const counts = [...seen.held.counts, ...more.counts];
-  seen.held = nothing;
+function report({ spans, counts }: StepReport): void {
   if (spans.length + counts.length > 0) holdfastTelemetry.report({ spans, counts });
-}
-
-/**
- * Whether the step's report waits for the next one: the model has its results and is asked again. Nothing is lost with a worker:
- * the steps decide, so a replay holds the same reports and makes none that was made.
- */
-function isHeld({ event, decided: [, commands] }: RunStep): boolean {
-  return event.type === 'tool-call-completed' && commands.some(({ type }) => type === 'call-model');
 }
 
 /** Follows an agent's run from its first step. */
@@ -57,12 +40,7 @@ function follow(seen: SeenRun, context: TraceContext): void {
   if (spans !== undefined) seen.spans = spans;
   observeRun((step) => {
     seen.lastState = step.decided[0];
-    const { held } = seen;
-    seen.held = {
-      spans: [...held.spans, ...(spans?.take(step) ?? [])],
-      counts: [...held.counts, ...countsOf(step)],
-    };
-    if (!isHeld(step)) report(seen);
+    report({ spans: spans?.take(step) ?? [], counts: countsOf(step) });
     logStep(step);
   });
 }
@@ -93,8 +71,12 @@ function describedRun(state: RunState | undefined): Pick<SpanRecord, 'name' | 'a
   };
 }
 
-function endRun(seen: SeenRun, context: TraceContext, startMs: number, thrown?: unknown): void {
-  const { lastState } = seen;
+function endRun(
+  lastState: RunState | undefined,
+  context: TraceContext,
+  startMs: number,
+  thrown?: unknown,
+): void {
   const { traceId, spanId, parentSpanId } = context;
   const { name, attributes } = describedRun(lastState);
   const failed = thrown !== undefined && !(thrown instanceof ContinueAsNew);
@@ -108,7 +90,7 @@ function endRun(seen: SeenRun, context: TraceContext, startMs: number, thrown?: 
       ? { error: thrown instanceof Error ? thrown.message : 'an error of another kind' }
       : {}),
   };
-  report(seen, { spans: [span], counts: [] });
+  report({ spans: [span], counts: [] });
 }
 
 const inboundOf = (seen: SeenRun): WorkflowInboundCallsInterceptor => ({
@@ -119,13 +101,11 @@ const inboundOf = (seen: SeenRun): WorkflowInboundCallsInterceptor => ({
     if (workflowInfo().workflowType === agentRunWorkflow) follow(seen, context);
     try {
       const result = await next({ ...input, headers });
-      if (context.isSampled) endRun(seen, context, startMs);
+      if (context.isSampled) endRun(seen.lastState, context, startMs);
       return result;
     } catch (thrown) {
-      if (context.isSampled) endRun(seen, context, startMs, thrown);
+      if (context.isSampled) endRun(seen.lastState, context, startMs, thrown);
       throw thrown;
-    } finally {
-      report(seen);
     }
   },
 });
@@ -171,6 +151,6 @@ const outboundOf = (seen: SeenRun): WorkflowOutboundCallsInterceptor => ({
 
 /** What the SDK calls for each workflow run. */
 export const interceptors = (): WorkflowInterceptors => {
-  const seen: SeenRun = { held: nothing };
+  const seen: SeenRun = {};
   return { inbound: [inboundOf(seen)], outbound: [outboundOf(seen)] };
 };

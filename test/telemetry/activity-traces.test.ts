@@ -18,12 +18,10 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import type { LogEntry } from '@temporalio/worker';
 import { inTrace } from '../../telemetry/activity-traces';
-import { trackCalls } from '../../telemetry/call-contexts';
 
 const exporter = new InMemorySpanExporter();
 const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-const ours = trackCalls();
-provider.register({ contextManager: null });
+provider.register();
 const tracer = provider.getTracer('test');
 
 const lines: LogEntry[] = [];
@@ -41,7 +39,6 @@ const senders = ['b7ad6b7169203331', '00f067aa0ba902b7'] as const;
 function run<Result>(
   { type, sender }: { readonly type: string; readonly sender?: string },
   work: () => Promise<Result>,
-  runWithin = ours,
 ): Promise<Result> {
   const traceparent = `00-${traceId}-${sender ?? ''}-01`;
   const headers =
@@ -54,7 +51,7 @@ function run<Result>(
       logger,
       interceptors: [
         () => ({ inbound: { execute: (input, next) => next({ ...input, headers }) } }),
-        (activity) => inTrace(activity, tracer, runWithin),
+        (activity) => inTrace(activity, tracer),
       ],
     },
   );
@@ -130,30 +127,6 @@ test('calls at the same time keep their contexts apart, and nothing is left behi
   );
   expect(seen).toEqual(senders.map((sender) => Array.from({ length: 5 }, () => sender)));
   expect(activeSpan()).toBeUndefined();
-});
-
-test('a process that has a context manager keeps it, and activities use it', async () => {
-  const theirs = trackCalls();
-  expect(theirs).not.toBe(ours);
-  await run(
-    { type: 'runTool', sender: senders[0] },
-    async () => {
-      await delay(1);
-      expect(activeSpan()?.spanId).toBe(senders[0]);
-    },
-    theirs,
-  );
-});
-
-test('code that is bound to a context keeps it in a call of another', async () => {
-  const bound = await run({ type: 'runTool', sender: senders[0] }, () =>
-    Promise.resolve(context.bind(context.active(), () => activeSpan()?.spanId)),
-  );
-  const seen = await run({ type: 'runTool', sender: senders[1] }, async () => {
-    await delay(1);
-    return [bound(), activeSpan()?.spanId];
-  });
-  expect(seen).toEqual(senders);
 });
 
 test('a call whose sender does not trace runs without a span', async () => {
