@@ -4,9 +4,10 @@ import type { ThreadedVMWorkflowCreator } from '@temporalio/worker/lib/workflow/
 type Creator = Pick<typeof ThreadedVMWorkflowCreator, 'create'>;
 
 /**
- * Milliseconds: an option that the SDK accepts but does not document. The SDK's 5 s also run out while a process is stopped
- * (SIGSTOP, a frozen container); in a promise's continuation, Node then ends the process with "async hook stack has become
- * corrupted" (nodejs/node issue 38503). It also says which workers are Holdfast's.
+ * Milliseconds, for a version of the SDK in which the limit cannot be lifted: an option that the SDK accepts but does not
+ * document. The SDK's 5 s also run out while a process is stopped (SIGSTOP, a frozen container); in a promise's continuation,
+ * Node then ends the process with "async hook stack has become corrupted" (nodejs/node issue 38503). The number also tells
+ * Holdfast's workers from others of the process.
  */
 const limitMs = 600_000;
 
@@ -30,8 +31,9 @@ let isLifted = false;
  * calls into the sandbox that an iteration takes, which is 7 % of its processor time (ADR 0088). The SDK has no option for none.
  */
 function liftLimit(): void {
-  const creator = isLifted ? undefined : threadCreator();
+  if (isLifted) return;
   isLifted = true;
+  const creator = threadCreator();
   if (typeof creator?.create !== 'function') return;
   const create = creator.create.bind(creator);
   creator.create = (options) => {

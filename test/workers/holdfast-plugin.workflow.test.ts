@@ -17,6 +17,7 @@ beforeAll(async () => {
   server = await startDevServer();
 });
 afterAll(() => server.close());
+afterEach(() => jest.restoreAllMocks());
 
 it("adds its activities and workflow to the user's", async () => {
   const taskQueue = uniqueName('queue');
@@ -41,6 +42,8 @@ it("adds its activities and workflow to the user's", async () => {
     'recordObservations',
     'runTool',
   ]);
+  // A stopped process must not end when it resumes in workflow code.
+  expect(worker.options.isolateExecutionTimeoutMs).toBe(600_000);
   const result: unknown = await worker.runUntil(
     server.client.execute('greeting', {
       taskQueue,
@@ -61,13 +64,11 @@ it('runs workflow code without a limit of time, and leaves that of other workers
   const common = { connection: server.nativeConnection, taskQueue: uniqueName('queue') };
   const ours = await Worker.create({ ...common, plugins: [plugin] });
   await ours.runUntil(Promise.resolve());
-  // A stopped process would end when it resumes in workflow code.
   expect(new Set(limits())).toEqual(new Set([undefined]));
   sent.mockClear();
   const other = await Worker.create({ ...common, workflowsPath });
   await other.runUntil(Promise.resolve());
   expect(new Set(limits())).toEqual(new Set([5_000]));
-  sent.mockRestore();
 });
 
 it("puts the agent's workflow into a bundle that is built with it, and only then", async () => {
