@@ -9,7 +9,7 @@ import { prebuiltBundlePath } from './prebuilt-bundle';
 import { SetupError } from './setup-error';
 import { isMadeActivities } from './worker-options';
 import { holdfastWorkflowsPath, withSharedCode, withUserWorkflows } from './workflow-bundle';
-import { withoutCodeLimit } from './workflow-code-limit';
+import { workflowThreads } from './workflow-threads';
 
 /**
  * A plugin for `Worker.create({ plugins: [new HoldfastPlugin({ activities })] })`, `Worker.runReplayHistory` and
@@ -33,8 +33,10 @@ export class HoldfastPlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
+    const { workflowsPath, workflowBundle } = options;
+    const threads = workflowThreads((workflowsPath ?? workflowBundle) ? 'shared' : 'own');
     const encrypted = this.withEncryption(options);
-    return super.configureWorker({ ...withoutCodeLimit(), ...this.withWorkflows(encrypted) });
+    return super.configureWorker({ ...threads, ...this.withWorkflows(encrypted) });
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {

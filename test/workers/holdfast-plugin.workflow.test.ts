@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
+import type { WorkerOptions } from '@temporalio/worker';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import { HoldfastPlugin } from '../../workers/holdfast-plugin';
 import type { DevServer } from '../support/temporal';
@@ -69,6 +70,27 @@ it('runs workflow code without a limit of time, and leaves that of other workers
   const other = await Worker.create({ ...common, workflowsPath });
   await other.runUntil(Promise.resolve());
   expect(new Set(limits())).toEqual(new Set([5_000]));
+});
+
+it("records where promises were made if the worker runs a user's workflows too, and else not", async () => {
+  const stackIn = async (workflows: Partial<WorkerOptions>, type: string): Promise<string> => {
+    const common = { connection: server.nativeConnection, taskQueue: uniqueName('queue') };
+    const worker = await Worker.create({ ...common, ...workflows, plugins: [plugin] });
+    // The first activity of a run is tried again and again.
+    const args = [{ request: { agent: 'any', goal: 'Wait.' } }];
+    const { taskQueue } = common;
+    return worker.runUntil(async () => {
+      const start = { taskQueue, workflowId: uniqueName(type), args };
+      const handle = await server.client.start(type, start);
+      try {
+        return await handle.query<string>('__stack_trace');
+      } finally {
+        await handle.terminate();
+      }
+    });
+  };
+  expect(await stackIn({ workflowsPath }, 'waiting')).toMatch(/ at waiting \(.*workflows\.ts:\d/);
+  await expect(stackIn({}, 'agentRun')).rejects.toThrow('stack traces are not enabled');
 });
 
 it("puts the agent's workflow into a bundle that is built with it, and only then", async () => {
