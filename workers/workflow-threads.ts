@@ -15,29 +15,32 @@ type Code = 'own' | 'shared';
  */
 const limitsMs: Readonly<Record<Code, number>> = { shared: 600_000, own: 600_001 };
 
-/** A file within the SDK, which a later version may not have. */
-function fileOfSdk(name: string): string | undefined {
+/** What a file within the SDK has, which is not part of its API; undefined in a version that lacks the file. */
+function ofSdk<Found>(find: () => Found): Found | undefined {
   try {
-    return require.resolve(`@temporalio/worker/lib/workflow/${name}`);
+    return find();
   } catch {
     return undefined;
   }
 }
 
-/** Where this version of the SDK starts the threads; undefined in one that has it elsewhere. */
+/** Where the SDK starts the threads. */
 function threadCreator(): Creator | undefined {
-  const file = fileOfSdk('threaded-vm');
-  if (file === undefined) return undefined;
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- not part of the SDK's API
-  return (require(file) as { readonly ThreadedVMWorkflowCreator?: Creator })
-    .ThreadedVMWorkflowCreator;
+  const found = ofSdk(
+    () =>
+      // eslint-disable-next-line @typescript-eslint/no-require-imports -- the object that the SDK itself uses
+      require('@temporalio/worker/lib/workflow/threaded-vm') as {
+        readonly ThreadedVMWorkflowCreator?: Creator;
+      },
+  );
+  return found?.ThreadedVMWorkflowCreator;
 }
 
 /** Runs `start`, whose threads, before they load their file, keep the SDK from recording where each promise was made (ADR 0089). */
 function withoutCallStacks<Result>(start: () => Result): Result {
-  const recorder = fileOfSdk('vm-shared');
+  const recorder = ofSdk(() => require.resolve('@temporalio/worker/lib/workflow/vm-shared'));
   if (recorder === undefined) return start();
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- the module's own object, whose property the SDK reads
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- the object whose property the SDK reads
   const threads = require('node:worker_threads') as { Worker: typeof Threads.Worker };
   const { Worker } = threads;
   threads.Worker = class extends Worker {
