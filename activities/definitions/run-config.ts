@@ -8,7 +8,7 @@ import { checkCompaction, checkLimits } from './checks/check-limits';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { ToolKnowledge } from './tool-knowledge';
 import { toolKnowledgeSchema } from './tool-knowledge';
-import { canonicalJson } from '../stores/content-hash';
+import { orderedJson } from '../stores/content-hash';
 
 /** What was resolved at the start of a run. A later deploy changes new runs only. */
 export interface RunConfig extends Pick<
@@ -84,9 +84,9 @@ const configSchema = z.object({
     .optional(),
 });
 
-/** JSON text of a config; equal configs give equal text. */
+/** JSON text of a config. The model gets each schema's fields in the order of their author. */
 export function runConfigJson(config: RunConfig): string {
-  return canonicalJson(config);
+  return orderedJson(config);
 }
 
 /** The defaults with what a stored config says of them: another version may have had other fields. */

@@ -12,11 +12,22 @@ export const maxJsonDepth = 512;
  * Errors: TypeError for what JSON cannot carry, RangeError beyond `maxJsonDepth`.
  */
 export function canonicalJson(value: unknown, depth = 0): string {
+  return jsonText(value, depth, 'sorted');
+}
+
+/** The same, with keys in the order that they have, where a model reads them: it fills in what it is told first, first. */
+export function orderedJson(value: unknown): string {
+  return jsonText(value, 0, 'as-given');
+}
+
+type KeyOrder = 'sorted' | 'as-given';
+
+function jsonText(value: unknown, depth: number, order: KeyOrder): string {
   if (depth > maxJsonDepth) throw new RangeError(`JSON is nested deeper than ${maxJsonDepth}`);
   if (Array.isArray(value)) {
-    return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`;
+    return `[${value.map((item) => jsonText(item, depth + 1, order)).join(',')}]`;
   }
-  if (typeof value === 'object' && value !== null) return canonicalObject(value, depth);
+  if (typeof value === 'object' && value !== null) return objectText(value, depth, order);
   if (value === null || typeof value === 'string' || typeof value === 'boolean') {
     return JSON.stringify(value);
   }
@@ -24,13 +35,14 @@ export function canonicalJson(value: unknown, depth = 0): string {
   throw new TypeError(`JSON cannot carry a value of type ${typeof value}`);
 }
 
-function canonicalObject(value: object, depth: number): string {
+function objectText(value: object, depth: number, order: KeyOrder): string {
   if ('toJSON' in value) throw new TypeError('JSON cannot carry an object with toJSON unchanged');
-  const fields = Object.entries(value)
-    .filter(([, field]) => field !== undefined)
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field, depth + 1)}`);
-  return `{${fields.join(',')}}`;
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  if (order === 'sorted') fields.sort(([left], [right]) => (left < right ? -1 : 1));
+  const texts = fields.map(
+    ([key, field]) => `${JSON.stringify(key)}:${jsonText(field, depth + 1, order)}`,
+  );
+  return `{${texts.join(',')}}`;
 }
 
 /** SHA-256 of the parts in sequence, base64url, 43 characters. */
