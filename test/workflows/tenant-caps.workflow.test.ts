@@ -110,7 +110,7 @@ test('the runs of a tenant end readably when its day is spent, and those of othe
   // Side by side, each of the two was refused what the other one held: what is left may do for a shorter conversation.
   let refused = await world.run({ ...ask, tenant: 'thrifty' });
   while (refused.report.modelCalls > 0) refused = await world.run({ ...ask, tenant: 'thrifty' });
-  expect(refused).toMatchObject({ reason: 'guard_tenant_cap' });
+  expect(refused).toMatchObject({ reason: 'guard_tenant_cap', report: { modelCalls: 0 } });
   expect((await spentBy('thrifty')).tokens).toBeLessThanOrEqual(12_000);
   world.emulator.clearScripts();
   world.emulator.script([reply.text('Done.')]);
