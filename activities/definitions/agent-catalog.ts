@@ -6,6 +6,7 @@ import { defaultLimits, defaultToolCompletionIterations } from '../../workflows/
 import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
+import { answerEndsRun } from '../providers/request/text-tool-protocol';
 import type { AgentDefinition, KnowledgeSource } from './agent';
 import { byName, liveTools, toolsByName } from './agent-tools';
 import { checkDecisionPolicy } from '../tools/check-decision-policy';
@@ -64,7 +65,7 @@ export interface AgentCatalog {
 }
 
 const completionText: { readonly [Mode in Completion]: string } = {
-  text: 'When the task is done, answer with plain text and call no tool: that ends the run.',
+  text: answerEndsRun,
   tool: 'Work by calling tools. When the task is done, call complete_task alone: only that ends the run. Call ask_user only for what you cannot find out yourself.',
 };
 

@@ -1,7 +1,8 @@
-/** Planned calls that were made before: one that failed for good, and one that has done its work. */
+/** Planned calls that must not be made again: one that failed for good, and one that has done its work. */
 import { exactCall } from '../../workflows/core/errors/fingerprint';
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import type { Message } from '../../workflows/core/message';
+import { isError } from '../../workflows/core/recovery/heuristics';
 import type { RecoveryAction, StuckContext } from '../../workflows/core/recovery/action';
 import type { Tool } from '../tools/tool';
 
@@ -33,13 +34,13 @@ function hasWorked(messages: readonly Message[], made: string): boolean {
 }
 
 /**
- * Why a planned call must not be made: the same call failed, and it is no retry of a failure that may pass; or it changes the
- * world, and the same call has worked. Undefined if it may be made. A planner is a model too, and a small one plans what it sees
- * (ADR 0085).
+ * Why a planned call must not be made: the same call failed, and it is no retry of a failure that may pass; it is a retry, and
+ * nothing failed; or it changes the world, and the same call has worked. Undefined if it may be made. A planner is a model too, and
+ * a small one plans what it sees (ADR 0085, ADR 0090).
  */
 export function whyRepeated(
   { strategy, action: { toolName, parameters } }: RecoveryAction,
-  { failures }: StuckContext,
+  { failures, trouble }: StuckContext,
   messages: readonly Message[],
   { effect }: Pick<Tool, 'effect'>,
 ): string | undefined {
@@ -49,6 +50,8 @@ export function whyRepeated(
     return strategy === 'retry' && mayPass.has(failed.code)
       ? undefined
       : `it repeats a call of ${toolName} that failed with ${failed.code}`;
+  if (strategy === 'retry' && !isError(trouble))
+    return `it retries ${toolName}, but no failure is what the run is stuck on`;
   return effect !== 'read' && hasWorked(messages, made)
     ? `it repeats a call of ${toolName} that has already worked`
     : undefined;

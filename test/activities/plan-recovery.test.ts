@@ -381,6 +381,17 @@ describe('a planned call that was made before', () => {
     expect(again.plan.problem).toContain('repeats a call');
   });
 
+  test('is no retry where no failure is what the run is stuck on', async () => {
+    const { plan } = await planned({}, {}, retry);
+    expect(plan).toMatchObject({ source: 'heuristic' });
+    expect(plan.problem).toContain('retries save_file, but no failure');
+    const adjusted = await planned({}, {}, { ...retry, strategy: 'parameter-adjustment' });
+    expect(adjusted.plan).toMatchObject({ source: 'model', call: { input: { path: 'b' } } });
+    const trouble = { tool: 'save_file', code: 'tool_timeout', message: 'm' } as const;
+    const failing = await planned({}, { context: { ...context, trouble } }, retry);
+    expect(failing.plan).toMatchObject({ source: 'model', call: { input: { path: 'b' } } });
+  });
+
   test('and worked is not made again where it changes the world', async () => {
     const { plan } = await planned({ password: secret, path: 'a' });
     expect(plan).toMatchObject({ source: 'heuristic' });

@@ -50,7 +50,7 @@ test('says equal things of parallel calls once, and hints last', () => {
   ]);
   expect(lines.slice(-2)).toEqual([
     'Hint: Use b > 0.',
-    'Call calculator again with the corrected parameters.',
+    'If the hint asks for another call, make that call. Otherwise call calculator again with the corrected parameters.',
   ]);
 });
 
@@ -68,6 +68,10 @@ test.each<[Partial<AgentError>, boolean]>([
   const error = anAgentError({ toolName: 'search', ...changes });
   const [last] = buildErrorRecoveryMessage([error], toolNames).split('\n').slice(-1);
   expect(last === 'Call search again with the corrected parameters.').toBe(says);
+  const hinted = buildErrorRecoveryMessage([{ ...error, hint: 'Look first.' }], toolNames);
+  const toDo =
+    'If the hint asks for another call, make that call. Otherwise call search again with the corrected parameters.';
+  expect(hinted.endsWith(`Hint: Look first.\n${toDo}`)).toBe(says);
 });
 
 test('the message changes each time that the error comes again, and quotes a call that left no trace', () => {

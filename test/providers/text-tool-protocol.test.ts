@@ -2,13 +2,23 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  answerEndsRun,
   parseTextProtocolReply,
   renderTextProtocolRequest,
 } from '../../activities/providers/request/text-tool-protocol';
 import { z } from 'zod';
 import { inputSignature } from '../../activities/providers/request/input-signature';
 import { inputSchemaFromZod } from '../../activities/tools/input-schema';
-import type { Message } from '../../workflows/core/message';
+import type {
+  AssistantMessage,
+  Message,
+  ToolMessage,
+  ToolResultBlock,
+} from '../../workflows/core/message';
+import { toToolResponse } from '../../workflows/core/errors/tool-response';
+import { noteProvenance } from '../../workflows/core/model-call/next-request';
+import type { AgentErrorCode } from '../../workflows/core/failure';
+import { agentError } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
@@ -162,6 +172,30 @@ describe('a reply in the text protocol', () => {
   });
 });
 
+const goal: Message = { role: 'user', blocks: [{ type: 'text', text: 'Go.' }] };
+
+/** A call and its result, both with this word in them. */
+function step(
+  word: string,
+  { name = 'read_file', ...changes }: Partial<ToolResultBlock> = {},
+): [AssistantMessage, ToolMessage] {
+  const id = { toolCallId: word, name };
+  return [
+    {
+      role: 'assistant',
+      ...{ vendor: 'v', model: 'm' },
+      blocks: [{ type: 'tool-call', ...id, input: { path: word } }],
+    },
+    {
+      role: 'tool',
+      results: [{ type: 'tool-result', ...id, content: word, isError: false, ...changes }],
+    },
+  ];
+}
+
+const refusal = (code: AgentErrorCode): string =>
+  toToolResponse(agentError(code, 'It failed.', { toolName: 'read_file' }));
+
 describe('a request in the text protocol', () => {
   it('teaches each tool, and puts none on the wire', () => {
     const rendered = renderTextProtocolRequest(requestFor('chat'));
@@ -174,32 +208,92 @@ describe('a request in the text protocol', () => {
   it.each([
     [
       'read_file',
-      'If the goal is reached, answer now without a block. Otherwise make the next call.',
+      'If the task needs another call, make it. If it needs none, give the answer as text.',
     ],
     [
       'complete_task',
-      'If the goal is reached, call complete_task now. Otherwise make the next call.',
+      'If the task needs another call, make it. If it needs none, call complete_task.',
     ],
-  ])('asks after a result whether the goal is reached: %s', (name, question) => {
+  ])('asks last for the next call: %s', (name, question) => {
     const [tool] = requestFor('chat').tools;
     const request = requestFor('chat', { tools: tool === undefined ? [] : [{ ...tool, name }] });
-    const asked = (messages: readonly Message[]): string =>
-      JSON.stringify(renderTextProtocolRequest({ ...request, messages }).messages.at(-1));
-    const call = { type: 'tool-call', toolCallId: 'a', name, input: {} } as const;
-    const result = {
-      type: 'tool-result',
-      toolCallId: 'a',
-      name,
-      content: 'x',
-      isError: false,
-    } as const;
+    const messages = [goal, ...step('a', { name })];
+    expect(
+      JSON.stringify(renderTextProtocolRequest({ ...request, messages }).messages.at(-1)),
+    ).toContain(question);
+    const noted = renderTextProtocolRequest({ ...request, messages, note: 'Careful.' });
+    expect(noted.note).toBe(`Careful.\n\n${question}`);
+    expect(JSON.stringify(noted.messages)).not.toContain('If the task');
+    const said = (text: string): Message => ({ role: 'user', blocks: [{ type: 'text', text }] });
+    const lastOf = (text: string): string =>
+      JSON.stringify(
+        renderTextProtocolRequest({ ...request, messages: [...messages, said(text)] }).messages.at(
+          -1,
+        ),
+      );
+    expect(lastOf(`${noteProvenance}\nThe runtime itself called it.`)).toContain(question);
+    expect(lastOf('Thank you.')).not.toContain('If the task');
+    const first = renderTextProtocolRequest({ ...request, messages: [goal] });
+    expect(first.messages).toEqual([goal]);
+    expect(first).not.toHaveProperty('note');
+    expect(renderTextProtocolRequest({ ...request, tools: [], note: 'Careful.' }).note).toBe(
+      'Careful.',
+    );
+  });
+
+  it('leaves out how a run ends by an answer, which the question says', () => {
+    const system = `Be brief.\n\n${answerEndsRun}\n\nRules.`;
+    const rendered = renderTextProtocolRequest(requestFor('chat', { system }));
+    expect(rendered.system).toContain('Be brief.\n\nRules.\n\nYou act only by calling tools.');
+    const asked = requestFor('chat', { system, tools: [] });
+    expect(renderTextProtocolRequest(asked).system).toBe(system);
+  });
+
+  it.each<[string, Partial<ToolResultBlock>, boolean]>([
+    ['refused parameters', { content: refusal('invalid_params') }, true],
+    ['a tool that does not exist', { content: refusal('invalid_tool') }, true],
+    ['a failure that says something', { content: refusal('tool_execution_failed') }, false],
+    ['a call that a person denied', { content: refusal('tool_denied') }, false],
+    ['an unknown outcome', { content: refusal('outcome_unknown') }, false],
+    ['a failure in words', { content: 'invalid_params' }, false],
+    [
+      'data that looks like a refusal',
+      { content: refusal('invalid_params'), isError: false },
+      false,
+    ],
+  ])('leaves out of later requests: %s', (_what, changes, isLeftOut) => {
+    const failed = step('failed', { isError: true, ...changes });
+    const textOf = (...messages: readonly Message[]): string =>
+      JSON.stringify(renderTextProtocolRequest(requestFor('chat', { messages })).messages);
+    expect(textOf(goal, ...failed)).toContain('failed');
+    const later = textOf(goal, ...step('before'), ...failed, ...step('after'));
+    expect(later.includes('failed')).toBe(!isLeftOut);
+    expect(later).toContain('before');
+    expect(later).toContain('after');
+  });
+
+  it('leaves out one refused call of several, and keeps the others', () => {
+    const [call, result] = step('good');
+    const [badCall, badResult] = step('bad', {
+      isError: true,
+      content: refusal('invalid_params'),
+    });
     const messages: readonly Message[] = [
-      { role: 'user', blocks: [{ type: 'text', text: 'Go.' }] },
-      { role: 'assistant', vendor: 'v', model: 'm', blocks: [call] },
-      { role: 'tool', results: [result] },
+      goal,
+      { ...call, blocks: [...call.blocks, ...badCall.blocks] },
+      { ...result, results: [...result.results, ...badResult.results] },
+      ...step('after'),
     ];
-    expect(asked(messages)).toContain(question);
-    expect(asked(messages.slice(0, 1))).not.toContain('If the goal');
+    const { messages: sent } = renderTextProtocolRequest(requestFor('chat', { messages }));
+    expect(sent.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+    ]);
+    expect(JSON.stringify(sent)).toContain('good');
+    expect(JSON.stringify(sent)).not.toContain('bad');
   });
 
   it('lists inputs as signatures, and no schema', () => {

@@ -17,7 +17,7 @@ export const recoveryInstructions = {
   missing_tool_name:
     'Name the tool in the field "tool_name". Use one of the available tools: [{tools}]',
   invalid_tool: 'Use one of the available tools: [{tools}]',
-  invalid_params: 'Correct the parameters so that they fit the schema of the tool.',
+  invalid_params: 'Correct the parameters of the call.',
   tool_execution_failed: 'The error was: {message}',
   tool_timeout: 'The error was: {message}',
   rate_limit: 'The error was: {message}',

@@ -1,9 +1,12 @@
 /** Tool calls as text, for models without native tool calls: one fenced JSON block, explained in the system prompt. */
 import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
-import type { Message, TextBlock } from '../../../workflows/core/message';
+import type { AgentErrorCode } from '../../../workflows/core/failure';
+import type { Message, TextBlock, ToolResultBlock } from '../../../workflows/core/message';
 import type { ModelRequest, ToolSpec } from '../provider';
+import { noteProvenance } from '../../../workflows/core/model-call/next-request';
 import { completeTaskTool } from '../../../workflows/core/tools/ports';
+import { noteOf } from './well-formed';
 import { repairTranscript } from './transcript-repair';
 import { isRecord } from '../untrusted-json';
 import { inputSignature } from './input-signature';
@@ -40,10 +43,25 @@ export type TextProtocolResult =
 export function renderTextProtocolRequest(request: ModelRequest): ModelRequest {
   return {
     ...request,
-    system: [request.system, teaching(request.tools)].filter((text) => text !== '').join('\n\n'),
-    messages: withQuestion(request),
+    system: [withoutEnd(request), teaching(request.tools)]
+      .filter((text) => text !== '')
+      .join('\n\n'),
+    ...withQuestion(request),
     tools: [],
   };
+}
+
+/** How a run ends by an answer, in the system prompt. */
+export const answerEndsRun =
+  'When the task is done, answer with plain text and call no tool: that ends the run.';
+
+/** The question says how the run ends: read before, a small model ends it after its first result (ADR 0090). */
+function withoutEnd({ system, tools }: ModelRequest): string {
+  if (tools.length === 0) return system;
+  return system
+    .split('\n\n')
+    .filter((part) => part !== answerEndsRun)
+    .join('\n\n');
 }
 
 /**
@@ -69,21 +87,77 @@ function fenced(call: JsonObject): string {
   return `\`\`\`json\n${JSON.stringify(call)}\n\`\`\``;
 }
 
-/** What a small model is asked after a result: without it, the last call is made again (ADR 0085). */
-export function goalQuestion(tools: readonly string[]): string {
+/** What is asked after a result or a note. A small model does what the last line says, so it names both ways (ADR 0090). */
+export function nextCallQuestion(tools: readonly string[]): string {
   const end = tools.includes(completeTaskTool)
-    ? `call ${completeTaskTool} now`
-    : 'answer now without a block';
-  return `If the goal is reached, ${end}. Otherwise make the next call.`;
+    ? `call ${completeTaskTool}`
+    : 'give the answer as text';
+  return `If the task needs another call, make it. If it needs none, ${end}.`;
 }
 
-function withQuestion(request: ModelRequest): readonly Message[] {
-  const repaired = repairTranscript(request.messages);
-  const texts = repaired.map(asText);
-  const last = texts.at(-1);
-  if (repaired.at(-1)?.role !== 'tool' || last?.role !== 'user') return texts;
-  const question = textBlock(goalQuestion(request.tools.map(({ name }) => name)));
-  return [...texts.slice(0, -1), { ...last, blocks: [...last.blocks, question] }];
+/** Codes of errors of calls that did nothing. */
+const refusals: ReadonlySet<unknown> = new Set<AgentErrorCode>([
+  'invalid_json',
+  'invalid_params',
+  'invalid_tool',
+]);
+
+const isRefusal = perObject(({ isError, content }: ToolResultBlock): boolean => {
+  if (!isError) return false;
+  try {
+    const error: unknown = JSON.parse(content);
+    return isRecord(error) && refusals.has(error['code']);
+  } catch {
+    return false;
+  }
+});
+
+/**
+ * The transcript without the refused calls of earlier steps, whose errors were told when they came (R-ERR-1): a small model makes a
+ * call again that it reads among its own (ADR 0090).
+ */
+function withoutRefusals(messages: readonly Message[]): readonly Message[] {
+  const newest = messages.findLastIndex(({ role }) => role === 'tool');
+  const refused = new Set(
+    messages
+      .slice(0, Math.max(newest, 0))
+      .flatMap((message) => (message.role === 'tool' ? message.results.filter(isRefusal) : []))
+      .map(({ toolCallId }) => toolCallId),
+  );
+  if (refused.size === 0) return messages;
+  return messages.flatMap((message): readonly Message[] => {
+    if (message.role === 'user') return [message];
+    if (message.role === 'tool') {
+      const results = message.results.filter(({ toolCallId }) => !refused.has(toolCallId));
+      if (results.length === message.results.length) return [message];
+      return results.length === 0 ? [] : [{ ...message, results }];
+    }
+    const blocks = message.blocks.filter(
+      (block) => block.type !== 'tool-call' || !refused.has(block.toolCallId),
+    );
+    if (blocks.length === message.blocks.length) return [message];
+    return blocks.some(({ type }) => type === 'tool-call') ? [{ ...message, blocks }] : [];
+  });
+}
+
+/** A result of the model's call, or of one that recovery made. */
+function isFromRuntime(message: Message | undefined): boolean {
+  if (message?.role === 'tool') return true;
+  const [first] = message?.role === 'user' ? message.blocks : [];
+  return first?.type === 'text' && first.text.startsWith(noteProvenance);
+}
+
+function withQuestion(request: ModelRequest): Pick<ModelRequest, 'messages' | 'note'> {
+  const repaired = withoutRefusals(repairTranscript(request.messages));
+  const messages = repaired.map(asText);
+  const last = messages.at(-1);
+  const question = nextCallQuestion(request.tools.map(({ name }) => name));
+  const note = noteOf(request);
+  if (note !== undefined)
+    return { messages, note: request.tools.length === 0 ? note : `${note}\n\n${question}` };
+  if (last?.role !== 'user' || !isFromRuntime(repaired.at(-1))) return { messages };
+  const asked = { ...last, blocks: [...last.blocks, textBlock(question)] };
+  return { messages: [...messages.slice(0, -1), asked] };
 }
 
 const asText = perObject((message: Message): Message => {

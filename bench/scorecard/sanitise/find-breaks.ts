@@ -2,7 +2,7 @@
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import type { RecordedRequest } from '../../../testing/emulator/recorded-request';
 import { defaultHint } from '../../../workflows/core/errors/tool-response';
-import { goalQuestion } from '../../../activities/providers/request/text-tool-protocol';
+import { nextCallQuestion } from '../../../activities/providers/request/text-tool-protocol';
 import { noteProvenance } from '../../../workflows/core/model-call/next-request';
 import { authorHint } from './sanitise-stage';
 
@@ -75,7 +75,7 @@ export function noteProblem(note: string, isTrusted: HintRule = isTrustedHint): 
 function userTextProblem(text: string, isTrusted: HintRule): string | undefined {
   const at = text.indexOf(noteProvenance);
   if (text.startsWith('Result of tool ')) {
-    const question = `\n${goalQuestion([])}`;
+    const question = `\n${nextCallQuestion([])}`;
     const end = text.endsWith(question) ? -question.length : undefined;
     return resultProblem(text.slice(text.indexOf('\n') + 1, end), isTrusted);
   }

@@ -56,19 +56,22 @@ const correctable: ReadonlySet<AgentError['code']> = new Set([
   'tool_execution_failed',
 ]);
 
-/** Names the tool to call, so that a small model does not call another one; not where this has led to the same error. */
+/**
+ * Names the tool to call, so that a small model does not call another one; not where this has led to the same error. A hint may ask
+ * for a call of another tool (ADR 0090).
+ */
 function nextCall(
-  { code, toolName, recoverable }: AgentError,
+  { code, toolName, recoverable, hint }: AgentError,
   toolNames: readonly string[],
   times: number,
 ): readonly string[] {
-  return toolName !== undefined &&
-    times < 2 &&
-    recoverable &&
-    correctable.has(code) &&
-    toolNames.includes(toolName)
+  if (toolName === undefined || times > 1 || !recoverable) return [];
+  if (!correctable.has(code) || !toolNames.includes(toolName)) return [];
+  return hint === undefined
     ? [`Call ${toolName} again with the corrected parameters.`]
-    : [];
+    : [
+        `If the hint asks for another call, make that call. Otherwise call ${toolName} again with the corrected parameters.`,
+      ];
 }
 
 /** `2nd time`. */

@@ -24,7 +24,7 @@ import { addNote, dropTroubleNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
-import { troubleKey } from './heuristics';
+import { isAbout, troubleKey } from './heuristics';
 import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
@@ -225,13 +225,28 @@ function onTrial<State extends ActingState>(
   });
 }
 
+/** The hint of what failed, unless the way out is another tool. */
+function hintOf(
+  state: ActingState,
+  { action }: Plan,
+  trouble: RecoveryTrouble,
+): string | undefined {
+  const { toolName } = action.action;
+  if (toolName !== '' && toolName !== trouble.tool) return undefined;
+  return state.progress.memory.failures.findLast((known) => isAbout(trouble, known))?.hint;
+}
+
 /** Suggests the action to the model, in the next request only. */
 function advise<State extends ActingState>(
   state: State,
   plan: Plan,
   trouble: RecoveryTrouble,
 ): Move<State> {
-  const note = guidanceNote(plan.action, plan.source, trouble.message, state.recovery.plans);
+  const hint = hintOf(state, plan, trouble);
+  const note = guidanceNote(plan.action, plan.source, trouble.message, {
+    times: state.recovery.plans,
+    ...defined({ hint }),
+  });
   return goOn(forgetLoop(addNote(onTrial(state, plan, trouble), note)));
 }
 

@@ -32,7 +32,7 @@ function goalOf(state: GoalSlice): string {
 }
 
 /** Whether a call failed, rather than the run only getting stuck. */
-function isError({ code }: RecoveryTrouble): boolean {
+export function isError({ code }: RecoveryTrouble): boolean {
   return Object.hasOwn(recoveryInstructions, code);
 }
 
@@ -179,7 +179,7 @@ export function troubleKey(trouble: RecoveryTrouble): string {
   return isError(trouble) ? shortHash(`${tool} ${code} ${normalizeText(message)}`) : 'nothing new';
 }
 
-function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall): boolean {
+export function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall): boolean {
   return tool === trouble.tool && code === trouble.code && message === trouble.message;
 }
 
