@@ -36,7 +36,7 @@ function threadCreator(): Creator | undefined {
   return found?.ThreadedVMWorkflowCreator;
 }
 
-/** Runs `start`, whose threads, before they load their file, keep the SDK from recording where each promise was made (ADR 0089). */
+/** Runs `start` so that the threads that it starts never install the SDK's promise hook (ADR 0089). */
 function withoutCallStacks<Result>(start: () => Result): Result {
   const recorder = ofSdk(() => require.resolve('@temporalio/worker/lib/workflow/vm-shared'));
   if (recorder === undefined) return start();

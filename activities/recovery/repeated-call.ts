@@ -1,4 +1,4 @@
-/** Planned calls that must not be made again: one that failed for good, and one that has done its work. */
+/** Whether a planned call repeats one that must not be made again. */
 import { exactCall } from '../../workflows/core/errors/fingerprint';
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import type { Message } from '../../workflows/core/message';
@@ -34,8 +34,8 @@ function hasWorked(messages: readonly Message[], made: string): boolean {
 }
 
 /**
- * Why a planned call must not be made: the same call failed, and it is no retry of a failure that may pass; it is a retry, and
- * nothing failed; or it changes the world, and the same call has worked. Undefined if it may be made. A planner is a model too, and
+ * Why a planned call must not be made: the same call failed, and this is no retry of a failure that may pass; it is a retry, but the
+ * run is not stuck on a failure; or it changes the world, and the same call has worked. Undefined if it may be made. A planner is a model too, and
  * a small one plans what it sees (ADR 0085, ADR 0090).
  */
 export function whyRepeated(

@@ -55,7 +55,7 @@ export function renderTextProtocolRequest(request: ModelRequest): ModelRequest {
 export const answerEndsRun =
   'When the task is done, answer with plain text and call no tool: that ends the run.';
 
-/** The question says how the run ends: read before, a small model ends it after its first result (ADR 0090). */
+/** Drops that sentence: a small model that has read it stops after its first result (ADR 0090). */
 function withoutEnd({ system, tools }: ModelRequest): string {
   if (tools.length === 0) return system;
   return system
@@ -87,7 +87,7 @@ function fenced(call: JsonObject): string {
   return `\`\`\`json\n${JSON.stringify(call)}\n\`\`\``;
 }
 
-/** What is asked after a result or a note. A small model does what the last line says, so it names both ways (ADR 0090). */
+/** The last line of a request, after a result or a note. A small model does what that line says, so it names both ways (ADR 0090). */
 export function nextCallQuestion(tools: readonly string[]): string {
   const end = tools.includes(completeTaskTool)
     ? `call ${completeTaskTool}`
@@ -113,8 +113,8 @@ const isRefusal = perObject(({ isError, content }: ToolResultBlock): boolean => 
 });
 
 /**
- * The transcript without the refused calls of earlier steps, whose errors were told when they came (R-ERR-1): a small model makes a
- * call again that it reads among its own (ADR 0090).
+ * The transcript without refused calls, but for those with the newest results. Their errors were told when they came (R-ERR-1), and
+ * a small model repeats the calls that it sees in its own history (ADR 0090).
  */
 function withoutRefusals(messages: readonly Message[]): readonly Message[] {
   const newest = messages.findLastIndex(({ role }) => role === 'tool');
@@ -140,7 +140,7 @@ function withoutRefusals(messages: readonly Message[]): readonly Message[] {
   });
 }
 
-/** A result of the model's call, or of one that recovery made. */
+/** Whether the message is a tool result, or begins with the runtime's mark. */
 function isFromRuntime(message: Message | undefined): boolean {
   if (message?.role === 'tool') return true;
   const [first] = message?.role === 'user' ? message.blocks : [];

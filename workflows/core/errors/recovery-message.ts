@@ -56,10 +56,7 @@ const correctable: ReadonlySet<AgentError['code']> = new Set([
   'tool_execution_failed',
 ]);
 
-/**
- * Names the tool to call, so that a small model does not call another one; not where this has led to the same error. A hint may ask
- * for a call of another tool (ADR 0090).
- */
+/** Names the tool to call again, unless the error is repeating. Defers to a hint, which may ask for another tool (ADR 0090). */
 function nextCall(
   { code, toolName, recoverable, hint }: AgentError,
   toolNames: readonly string[],
