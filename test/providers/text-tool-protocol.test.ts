@@ -272,6 +272,33 @@ describe('a request in the text protocol', () => {
     expect(later).toContain('after');
   });
 
+  it('keeps the hints of refused calls until their tool works, the last three', () => {
+    const refused = (id: string, hint?: string): readonly Message[] => {
+      const content = toToolResponse(
+        agentError('invalid_params', 'No.', hint === undefined ? {} : { hint }),
+      );
+      return step(id, { isError: true, content });
+    };
+    const lastOf = (...messages: readonly Message[]): string =>
+      JSON.stringify(
+        renderTextProtocolRequest(
+          requestFor('chat', { messages: [goal, ...messages] }),
+        ).messages.at(-1),
+      );
+    const other = step('other', { name: 'list' });
+    expect(lastOf(...refused('a', 'Begin\nwith A-.'), ...other)).toContain(
+      'Keep in mind: Begin with A-.\\n\\nIf the task',
+    );
+    const four = ['One.', 'Two.', 'Two.', 'Three.', 'Four.'].flatMap((hint, at) =>
+      refused(`r${at}`, hint),
+    );
+    expect(lastOf(...four, ...other)).toContain('Keep in mind: Two. Three. Four.\\n');
+    expect(lastOf(...four, ...step('works'))).not.toContain('Keep in mind');
+    expect(lastOf(...refused('a'), ...other)).not.toContain('Keep in mind');
+    // The newest refusal is still there itself.
+    expect(lastOf(...refused('a', 'Begin with A-.'))).not.toContain('Keep in mind');
+  });
+
   it('leaves out one refused call of several, and keeps the others', () => {
     const [call, result] = step('good');
     const [badCall, badResult] = step('bad', {

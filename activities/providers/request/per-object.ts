@@ -5,7 +5,7 @@
  *
  * Contract: `make` depends on nothing but the object, and the object never changes.
  */
-export function perObject<Key extends object, Made extends object | string | boolean>(
+export function perObject<Key extends object, Made extends object | string>(
   make: (key: Key) => Made,
 ): (key: Key) => Made {
   const made = new WeakMap<Key, Made>();

@@ -1,8 +1,7 @@
 /** Tool calls as text, for models without native tool calls: one fenced JSON block, explained in the system prompt. */
 import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
-import type { AgentErrorCode } from '../../../workflows/core/failure';
-import type { Message, TextBlock, ToolResultBlock } from '../../../workflows/core/message';
+import type { Message, TextBlock } from '../../../workflows/core/message';
 import type { ModelRequest, ToolSpec } from '../provider';
 import { noteProvenance } from '../../../workflows/core/model-call/next-request';
 import { completeTaskTool } from '../../../workflows/core/tools/ports';
@@ -11,6 +10,7 @@ import { repairTranscript } from './transcript-repair';
 import { isRecord } from '../untrusted-json';
 import { inputSignature } from './input-signature';
 import { perObject } from './per-object';
+import { withoutRefusedCalls } from './refused-calls';
 import type { WrittenCall } from './written-call';
 import { inputKeys, writtenCall } from './written-call';
 
@@ -95,51 +95,6 @@ export function nextCallQuestion(tools: readonly string[]): string {
   return `If the task needs another call, make it. If it needs none, ${end}.`;
 }
 
-/** Codes of errors of calls that did nothing. */
-const refusals: ReadonlySet<unknown> = new Set<AgentErrorCode>([
-  'invalid_json',
-  'invalid_params',
-  'invalid_tool',
-]);
-
-const isRefusal = perObject(({ isError, content }: ToolResultBlock): boolean => {
-  if (!isError) return false;
-  try {
-    const error: unknown = JSON.parse(content);
-    return isRecord(error) && refusals.has(error['code']);
-  } catch {
-    return false;
-  }
-});
-
-/**
- * The transcript without refused calls, but for those with the newest results. Their errors were told when they came (R-ERR-1), and
- * a small model repeats the calls that it sees in its own history (ADR 0090).
- */
-function withoutRefusals(messages: readonly Message[]): readonly Message[] {
-  const newest = messages.findLastIndex(({ role }) => role === 'tool');
-  const refused = new Set(
-    messages
-      .slice(0, Math.max(newest, 0))
-      .flatMap((message) => (message.role === 'tool' ? message.results.filter(isRefusal) : []))
-      .map(({ toolCallId }) => toolCallId),
-  );
-  if (refused.size === 0) return messages;
-  return messages.flatMap((message): readonly Message[] => {
-    if (message.role === 'user') return [message];
-    if (message.role === 'tool') {
-      const results = message.results.filter(({ toolCallId }) => !refused.has(toolCallId));
-      if (results.length === message.results.length) return [message];
-      return results.length === 0 ? [] : [{ ...message, results }];
-    }
-    const blocks = message.blocks.filter(
-      (block) => block.type !== 'tool-call' || !refused.has(block.toolCallId),
-    );
-    if (blocks.length === message.blocks.length) return [message];
-    return blocks.some(({ type }) => type === 'tool-call') ? [{ ...message, blocks }] : [];
-  });
-}
-
 /** Whether the message is a tool result, or begins with the runtime's mark. */
 function isFromRuntime(message: Message | undefined): boolean {
   if (message?.role === 'tool') return true;
@@ -148,14 +103,17 @@ function isFromRuntime(message: Message | undefined): boolean {
 }
 
 function withQuestion(request: ModelRequest): Pick<ModelRequest, 'messages' | 'note'> {
-  const repaired = withoutRefusals(repairTranscript(request.messages));
-  const messages = repaired.map(asText);
+  const { messages: sent, hints } = withoutRefusedCalls(repairTranscript(request.messages));
+  const messages = sent.map(asText);
   const last = messages.at(-1);
-  const question = nextCallQuestion(request.tools.map(({ name }) => name));
+  const question = [
+    ...(hints.length === 0 ? [] : [`Keep in mind: ${hints.join(' ')}`]),
+    nextCallQuestion(request.tools.map(({ name }) => name)),
+  ].join('\n\n');
   const note = noteOf(request);
   if (note !== undefined)
     return { messages, note: request.tools.length === 0 ? note : `${note}\n\n${question}` };
-  if (last?.role !== 'user' || !isFromRuntime(repaired.at(-1))) return { messages };
+  if (last?.role !== 'user' || !isFromRuntime(sent.at(-1))) return { messages };
   const asked = { ...last, blocks: [...last.blocks, textBlock(question)] };
   return { messages: [...messages.slice(0, -1), asked] };
 }

@@ -75,9 +75,11 @@ export function noteProblem(note: string, isTrusted: HintRule = isTrustedHint): 
 function userTextProblem(text: string, isTrusted: HintRule): string | undefined {
   const at = text.indexOf(noteProvenance);
   if (text.startsWith('Result of tool ')) {
-    const question = `\n${nextCallQuestion([])}`;
-    const end = text.endsWith(question) ? -question.length : undefined;
-    return resultProblem(text.slice(text.indexOf('\n') + 1, end), isTrusted);
+    const asked = `\n${nextCallQuestion([])}`;
+    const result = text.endsWith(asked)
+      ? text.slice(0, -asked.length).replace(/\nKeep in mind: [^\n]*\n$/, '')
+      : text;
+    return resultProblem(result.slice(result.indexOf('\n') + 1), isTrusted);
   }
   if (at === 0) return noteProblem(text, isTrusted);
   return stripHidden(text) === text ? undefined : 'holds hidden characters';
