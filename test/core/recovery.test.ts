@@ -65,6 +65,30 @@ test('advice goes along once as a note and is never stored', () => {
   );
 });
 
+test.each([
+  ['the tool that failed', true, 'search'],
+  ['no tool', true, ''],
+  ['another tool', false, 'calculator'],
+])('advice to call %s ends with the hint of the failure: %s', (_what, isHinted, toolName) => {
+  const { requests } = new RunDriver({
+    prepare: () =>
+      aSnapshot({
+        tools: [aTool('search'), aTool('calculator')],
+        limits: aLimits({ maxIterations: 30 }),
+        recovery: policy,
+      }),
+    model: ({ input }) =>
+      input.note?.includes('Way out') === true
+        ? { text: 'done' }
+        : { calls: [{ name: 'search', input: { query: 'x' } }] },
+    tool: () => ({ error: anAgentError({ toolName: 'search', hint: 'Read the list first.' }) }),
+    plan: () => ({ action: action({ action: { toolName } }) }),
+  }).run();
+  const note = requests.find(({ input }) => input.note?.includes('Way out') === true)?.input.note;
+  expect(note).toContain('Do not repeat what did not work.');
+  expect(note?.includes('Do this first: Read the list first.')).toBe(isHinted);
+});
+
 describe('the note about a trouble that a recovery call solved', () => {
   /** A run whose search fails until recovery calls `tool`; `others` fail in the same step. */
   function noteAfter(tool: string, works: boolean, others: readonly string[] = []): string {
