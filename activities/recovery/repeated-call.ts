@@ -35,8 +35,8 @@ function hasWorked(messages: readonly Message[], made: string): boolean {
 
 /**
  * Why a planned call must not be made: the same call failed, and this is no retry of a failure that may pass; it is a retry, but the
- * run is not stuck on a failure; or it changes the world, and the same call has worked. Undefined if it may be made. A planner is a model too, and
- * a small one plans what it sees (ADR 0085, ADR 0090).
+ * run is not stuck on a failure; or it changes the world, and the same call has worked. Undefined if it may be made. A planner is a
+ * model too, and a small one plans what it sees (ADR 0085, ADR 0090).
  */
 export function whyRepeated(
   { strategy, action: { toolName, parameters } }: RecoveryAction,

@@ -66,17 +66,16 @@ export function withoutRefusedCalls(messages: readonly Message[]): {
   const earlier = steps
     .slice(0, -1)
     .flat()
-    .filter((result) => refusalIn(result).isRefusal);
+    .map((result, at) => ({ ...refusalIn(result), result, at }))
+    .filter(({ isRefusal }) => isRefusal);
   if (earlier.length === 0) return { messages, hints: [] };
-  const results = steps.flat();
+  const workedAt = new Map<string, number>();
+  for (const [at, { name, isError }] of steps.flat().entries())
+    if (!isError) workedAt.set(name, at);
   const hints = earlier
-    .filter((refused) => {
-      const after = results.slice(results.indexOf(refused));
-      return !after.some(({ name, isError }) => name === refused.name && !isError);
-    })
-    .map((refused) => refusalIn(refused).hint)
-    .filter((hint) => hint !== '');
-  const ids = new Set(earlier.map(({ toolCallId }) => toolCallId));
+    .filter(({ hint, result, at }) => hint !== '' && (workedAt.get(result.name) ?? -1) < at)
+    .map(({ hint }) => hint);
+  const ids = new Set(earlier.map(({ result }) => result.toolCallId));
   return {
     messages: messages.flatMap((message) => without(message, ids) ?? []),
     hints: [...new Set(hints)].slice(-keptHints),

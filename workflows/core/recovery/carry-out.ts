@@ -24,7 +24,7 @@ import { addNote, dropTroubleNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
-import { isAbout, troubleKey } from './heuristics';
+import { failureBehind, troubleKey } from './heuristics';
 import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
@@ -233,7 +233,7 @@ function hintOf(
 ): string | undefined {
   const { toolName } = action.action;
   if (toolName !== '' && toolName !== trouble.tool) return undefined;
-  return state.progress.memory.failures.findLast((known) => isAbout(trouble, known))?.hint;
+  return failureBehind(state, trouble)?.hint;
 }
 
 /** Suggests the action to the model, in the next request only. */

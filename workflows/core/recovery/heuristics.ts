@@ -179,8 +179,15 @@ export function troubleKey(trouble: RecoveryTrouble): string {
   return isError(trouble) ? shortHash(`${tool} ${code} ${normalizeText(message)}`) : 'nothing new';
 }
 
-export function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall): boolean {
-  return tool === trouble.tool && code === trouble.code && message === trouble.message;
+/** The failure that a trouble is; undefined where the run only got stuck. */
+export function failureBehind(
+  { progress }: RecoverySlice,
+  trouble: RecoveryTrouble,
+): FailedCall | undefined {
+  return progress.memory.failures.findLast(
+    ({ tool, code, message }) =>
+      tool === trouble.tool && code === trouble.code && message === trouble.message,
+  );
 }
 
 /** Whether there was a plan for this trouble before, or the last action just proved useless. */
@@ -203,7 +210,7 @@ export function heuristicAction(
   trouble: RecoveryTrouble,
   exhausted: readonly string[],
 ): RecoveryAction {
-  const failure = state.progress.memory.failures.findLast((known) => isAbout(trouble, known));
+  const failure = failureBehind(state, trouble);
   const isRepeated = hasCome(state, trouble, failure) || exhausted.includes(trouble.tool);
   if (failure !== undefined && needsPerson.has(failure.code))
     return escalateAction(state, trouble, `${failure.code} is nothing that the agent can fix.`);
