@@ -17,6 +17,17 @@ const weakestFirst: readonly CompactionTier[] = [1, 3, 2, 4];
 
 const runs = { ...cases(25), endOnFailure: true };
 
+/** Each time the same runs: what some of them hold is no matter of luck. */
+test('random runs delegate, compact and roll over, so that their properties are about something', () => {
+  const drivers = fc
+    .sample(randomRun, { seed: 1, numRuns: 25 })
+    .map((run) => playRun(run, { rollsOver: true }));
+  const commands = drivers.flatMap((driver) => driver.commands);
+  expect(commands.filter(({ type }) => type === 'run-subagent').length).toBeGreaterThan(5);
+  expect(commands.filter(({ type }) => type === 'compact').length).toBeGreaterThan(10);
+  expect(drivers.filter(({ rollOvers }) => rollOvers > 0).length).toBeGreaterThan(10);
+});
+
 describe('any run', () => {
   test('comes to an end that can be read, once', () => {
     fc.assert(
@@ -56,7 +67,6 @@ describe('any run', () => {
   });
 
   test('passes no cap, whatever its subagents use up', () => {
-    let delegated = 0;
     fc.assert(
       fc.property(randomRun, (run) => {
         const { limits } = run.snapshot;
@@ -71,20 +81,16 @@ describe('any run', () => {
         expect(new Set(driver.toolRuns.map((input) => input.toolCallId)).size).toBeLessThanOrEqual(
           driver.state.counters.toolCalls,
         );
-        delegated += driver.commands.filter(({ type }) => type === 'run-subagent').length;
       }),
       runs,
     );
-    // Seen: 9 to 18.
-    expect(delegated).toBeGreaterThan(0);
   });
 
   test('compacts by a higher tier each time, or with another route, until the model replies', () => {
-    let compacted = 0;
     fc.assert(
       fc.property(randomRun, (run) => {
         let asked: string[] = [];
-        const driver = playRun(run, {
+        playRun(run, {
           rollsOver: true,
           watch: ({ context }, commands, event) => {
             if (event.type === 'model-call-completed' && event.result.stopReason !== 'context-full')
@@ -111,12 +117,9 @@ describe('any run', () => {
             expect(done.length).toBeLessThanOrEqual(defaultCompaction.maxCompactions);
           },
         });
-        compacted += driver.compactions.length;
       }),
       runs,
     );
-    // Seen: 22 to 81.
-    expect(compacted).toBeGreaterThan(5);
   });
 
   test('is tripped only at its end', () => {
@@ -186,12 +189,10 @@ describe('a roll-over', () => {
   };
 
   test('changes nothing but the count of segments', () => {
-    let rolled = 0;
     fc.assert(
       fc.property(randomRun.map(withoutRaces), (run) => {
         const whole = playRun(run);
         const parts = playRun(run, { rollsOver: true });
-        rolled += parts.rollOvers;
         const story = parts.entries.filter((entry) => entry.type !== 'SegmentStartedEvent');
         expect(story).toEqual(whole.entries);
         expect(forget(parts.state)).toEqual(forget(whole.state));
@@ -200,7 +201,5 @@ describe('a roll-over', () => {
       }),
       runs,
     );
-    // Seen: 57 to 297, as random runs are of random length; none would mean that nothing was tested.
-    expect(rolled).toBeGreaterThan(10);
   });
 });
