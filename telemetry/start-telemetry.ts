@@ -29,10 +29,22 @@ export interface Telemetry {
   shutdown(): Promise<void>;
 }
 
-/** The compiled module that is bundled with the workflows, else its source. */
-function workflowModule(): string {
+/** Adds the module that is bundled with the workflows, compiled or else its source, to a worker's options. */
+export function withWorkflowModule<Options extends Observed>(options: Options): Options {
+  const { bundlerOptions, interceptors = {} }: Observed = options;
   const file = path.join(__dirname, 'workflow', 'interceptors');
-  return existsSync(`${file}.js`) ? `${file}.js` : `${file}.ts`;
+  const own = existsSync(`${file}.js`) ? `${file}.js` : `${file}.ts`;
+  return {
+    ...options,
+    bundlerOptions: {
+      ...bundlerOptions,
+      preloadModules: [own, ...(bundlerOptions?.preloadModules ?? [])],
+    },
+    interceptors: {
+      ...interceptors,
+      workflowModules: [own, ...(interceptors.workflowModules ?? [])],
+    },
+  };
 }
 
 /** The packages are optional peers: only who wants traces installs them. */
@@ -68,7 +80,7 @@ function configured<Options extends object>(
   tracing: Tracing | undefined,
   workflows: WorkflowCounts | undefined,
 ): Options {
-  const { bundlerOptions, interceptors = {}, sinks }: Observed = options;
+  const { interceptors = {}, sinks }: Observed = options;
   const reports: InjectedSinks<TelemetrySinks> = {
     holdfastTelemetry: {
       report: {
@@ -79,13 +91,8 @@ function configured<Options extends object>(
       },
     },
   };
-  const own = workflowModule();
-  return {
+  return withWorkflowModule({
     ...options,
-    bundlerOptions: {
-      ...bundlerOptions,
-      preloadModules: [own, ...(bundlerOptions?.preloadModules ?? [])],
-    },
     interceptors: {
       ...interceptors,
       activity: [
@@ -93,10 +100,9 @@ function configured<Options extends object>(
         lostWorkers,
         ...(interceptors.activity ?? []),
       ],
-      workflowModules: [own, ...(interceptors.workflowModules ?? [])],
     },
     sinks: { ...sinks, ...reports },
-  };
+  });
 }
 
 function checkEnvironment(environment: Partial<Environment> | null): void {

@@ -1,45 +1,67 @@
-/** Holdfast's own workflows as one file that ships in the package, so that a worker starts without webpack and swc. */
+/** Holdfast's own workflows as files that ship in the package, so that a worker starts without webpack and swc. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { BundleOptions } from '@temporalio/worker';
+
+/** Files that are bundled with workflows: a data converter's, and interceptors; and those of them that all runs share. */
+export type BundleExtras = Pick<
+  BundleOptions,
+  'payloadConverterPath' | 'failureConverterPath' | 'workflowInterceptorModules' | 'preloadModules'
+>;
 
 const folder = path.resolve(__dirname, 'prebuilt');
-const workflows = path.resolve(__dirname, '..', 'workflows');
+const root = path.resolve(__dirname, '..');
 
 /** The SDK's packages whose code, or whose other half, is in the bundle. */
 const sdkPackages = ['common', 'proto', 'worker', 'workflow'];
 
+function compiledFiles(directory: string): readonly string[] {
+  return (readdirSync(directory, { recursive: true }) as string[])
+    .filter((file) => file.endsWith('.js'))
+    .sort()
+    .map((file) => path.join(directory, file));
+}
+
 /**
- * The file's name: a digest of what makes it. That is the version of each SDK package, the compiled workflows, and the file with
- * the settings of webpack.
+ * The file's name: a digest of what makes it. That is the version of each SDK package, the compiled workflows, the file with
+ * the settings of webpack, what is bundled with the workflows, and all compiled files of the folders that it is in.
  */
-function fileName(): string {
+function fileName(extras: BundleExtras): string {
   const hash = createHash('sha256');
   for (const name of sdkPackages) {
     const file = require.resolve(`@temporalio/${name}/package.json`);
     const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string };
     hash.update(`${name} ${version}\n`);
   }
-  const sources = (readdirSync(workflows, { recursive: true }) as string[])
-    .filter((file) => file.endsWith('.js'))
-    .sort()
-    .map((file) => path.join(workflows, file));
+  const folders = new Set([path.join(root, 'workflows')]);
+  for (const [option, files] of Object.entries(extras))
+    for (const file of [files].flat()) {
+      hash.update(`${option} ${path.relative(root, file)}\n`);
+      folders.add(path.dirname(file));
+    }
+  const sources = [...folders].flatMap(compiledFiles);
   for (const file of [...sources, path.resolve(__dirname, 'workflow-bundle.js')]) {
     const content = readFileSync(file);
-    hash.update(`${path.relative(workflows, file)} ${content.length}\n`).update(content);
+    hash.update(`${path.relative(root, file)} ${content.length}\n`).update(content);
   }
   return `workflows-${hash.digest('hex').slice(0, 16)}.js`;
 }
 
 /**
- * The path of the file that fits the installed SDK and this build; undefined if there is none.
+ * The path of the file that fits the installed SDK, this build, and what is to be bundled with the workflows; undefined if there
+ * is none.
  *
- * Contract: never rejects. Another version of the SDK, or workflows compiled after the file was made, have another name.
+ * Contract: never throws. Another version of the SDK, workflows compiled after the file was made, and a user's own interceptors
+ * or converters have another name.
  */
-export function prebuiltBundlePath(): string | undefined {
+export function prebuiltBundlePath(extras: BundleExtras = {}): string | undefined {
+  const files = Object.values(extras).flat();
+  // Only the package's own were there when it was built, and a user's folder may be a large one.
+  if (files.some((file) => path.relative(root, file).startsWith('..'))) return undefined;
   try {
     const made = new Set(readdirSync(folder));
-    const name = made.size === 0 ? undefined : fileName();
+    const name = made.size === 0 ? undefined : fileName(extras);
     return name !== undefined && made.has(name) ? path.join(folder, name) : undefined;
   } catch {
     // Sources that are not compiled, or a package that is not whole: the bundle is built.
@@ -47,9 +69,11 @@ export function prebuiltBundlePath(): string | undefined {
   }
 }
 
-/** Replaces the file in the package; the build does this after compiling. */
-export function writePrebuiltBundle(code: string): void {
+/** Replaces the files in the package: workflows, and what is bundled with them. The build does this after compiling. */
+export function writePrebuiltBundles(
+  bundles: readonly (readonly [extras: BundleExtras, code: string])[],
+): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
-  writeFileSync(path.join(folder, fileName()), code);
+  for (const [extras, code] of bundles) writeFileSync(path.join(folder, fileName(extras)), code);
 }

@@ -8,15 +8,10 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
 import { checkSdk } from '../client/sdk-check';
 import { defined } from '../workflows/core/json';
+import type { BundleExtras } from './prebuilt-bundle';
 import { prebuiltBundlePath } from './prebuilt-bundle';
 import { withProcessLock } from './process-lock';
 import { reasonOf, SetupError } from './setup-error';
-
-/** Files that are bundled with workflows: a data converter's, and interceptors; and those of them that all runs share. */
-type BundleExtras = Pick<
-  BundleOptions,
-  'payloadConverterPath' | 'failureConverterPath' | 'workflowInterceptorModules' | 'preloadModules'
->;
 
 /** What to bundle and where to keep it. */
 export interface WorkflowBundleOptions {
@@ -121,9 +116,10 @@ const relativeName = ({ resourcePath }: { readonly resourcePath: string }): stri
   resourcePath.replace(/^ignored\|.*/, 'ignored');
 
 /** Holdfast's own workflows, bundled for the package: the source map names places but holds no texts and no folders of this machine. */
-export async function buildOwnBundle(): Promise<string> {
+export async function buildOwnBundle(extras: BundleExtras): Promise<string> {
   const { code } = await build({
     workflowsPath: holdfastWorkflowsPath(),
+    ...extras,
     webpackConfigHook: (config) => ({
       ...config,
       context: path.resolve(__dirname, '..', '..'),
@@ -135,8 +131,8 @@ export async function buildOwnBundle(): Promise<string> {
 }
 
 /**
- * Takes Holdfast's own workflows from the package. Bundles other code, or those with `extras`, or takes it from the cache if not one of the files that
- * went into it has changed.
+ * Takes Holdfast's own workflows from the package, with or without telemetry's module. Bundles other code, or those with other
+ * `extras`, or takes it from the cache if not one of the files that went into it has changed.
  *
  * Contract: callers, of several processes too, that ask at once build once; a cache that cannot be written only costs time.
  * Errors: `SetupError` with webpack's or the SDK's reason, such as a module that is not allowed in workflows.
@@ -165,10 +161,9 @@ export async function loadWorkflowBundle({
   return buildLocked(cacheFile, options);
 }
 
-/** The path of the package's own bundle, if it is what is asked for. */
+/** The path of one of the package's own bundles, if it is what is asked for. */
 function shippedBundle(entry: string, extras: BundleExtras): string | undefined {
-  const isOwn = entry === holdfastWorkflowsPath() && Object.keys(extras).length === 0;
-  return isOwn ? prebuiltBundlePath() : undefined;
+  return entry === holdfastWorkflowsPath() ? prebuiltBundlePath(extras) : undefined;
 }
 
 function buildLocked(cacheFile: string, options: BundleOptions): Promise<WorkflowBundle> {

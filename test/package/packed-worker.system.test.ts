@@ -105,6 +105,20 @@ it('starts a worker and a plugin without the bundler, and replays every recorded
   expect(printed.trim().split('\n')).toEqual(['RUNNING', 'RUNNING', ...replayed]);
 });
 
+it('starts a worker with telemetry without the bundler', async () => {
+  const { printed, bundler } = await run(`
+    const { startTelemetry } = require('holdfast/telemetry');
+    const openTelemetry = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_METRICS_EXPORTER: 'none' };
+    const telemetry = await startTelemetry({ openTelemetry, logLevel: 'error' });
+    console.log(telemetry.signals.join());
+    const observed = telemetry.configureWorker({ connection, activities, ...options });
+    const worker = await createWorker(observed);
+    await worker.runUntil(async () => console.log(worker.getState()));
+    await telemetry.shutdown();`);
+  expect(printed).toBe('traces\nRUNNING\n');
+  expect(bundler).toBe('');
+});
+
 it('bundles where the installed workflows are not those of the bundle', async () => {
   appendFileSync(path.join(project, installed, 'dist/workflows/run-agent.js'), '// edited\n');
   const { printed, bundler } = await run(createAndRun);
