@@ -21,11 +21,12 @@ import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
 import { offered } from './tool-output/stored-outputs';
 import { stillNames } from './tool-call/path-origin';
 import { hasCodeFor, requireTool } from './tool-call/tool-of-run';
-import type { JsonReply, WantedAnswer } from './model-call/ask-for-json';
+import type { JsonReply } from './model-call/ask-for-json';
 import { askForJson } from './model-call/ask-for-json';
+import type { PlannerQuestion } from './recovery/planner-answer';
 import { wantedEstimate, wantedPlan } from './recovery/planner-answer';
 import { plannerPrompt } from './recovery/planner-prompt';
-import { whyRepeated } from './recovery/repeated-call';
+import { mayRetry, whyRepeated } from './recovery/repeated-call';
 
 /** Token limit of a plan and of an estimate (R-REC-3). */
 const answerTokens = 600;
@@ -118,7 +119,10 @@ async function messagesOf(store: Store, input: PlanRecoveryInput): Promise<reado
   return results.length === 0 ? messages : [...messages, { role: 'tool', results }];
 }
 
-async function ask<Answer>(place: Place, wanted: WantedAnswer<Answer>): Promise<JsonReply<Answer>> {
+async function ask<Answer>(
+  place: Place,
+  { question, ...wanted }: PlannerQuestion<Answer>,
+): Promise<JsonReply<Answer>> {
   const { deps, store, definition, input } = place;
   const { config } = definition;
   const route = input.routeIndex === undefined ? undefined : config.chain[input.routeIndex];
@@ -133,7 +137,7 @@ async function ask<Answer>(place: Place, wanted: WantedAnswer<Answer>): Promise<
     route,
     limits,
     capped: cappedTenant(deps.tenantCaps, config.tenant),
-    prompt: plannerPrompt(input.context, config, place.messages),
+    prompt: plannerPrompt(input.context, config, place.messages, question),
     maxOutputTokens: answerTokens,
     timeoutMs: limits.recoveryPlanTimeoutMs,
     retries: input.probe === true ? 0 : limits.streamRetries,
@@ -195,7 +199,8 @@ async function plan(place: Place): Promise<PlanRecoveryResult> {
   const fitting = known && (await check(place, known));
   if (known !== undefined && typeof fitting === 'object')
     return resultOf(place, fitting, 'pattern', { patternId: known.patternId });
-  const reply = await ask(place, wantedPlan(place.input.thresholds));
+  const { thresholds, context } = place.input;
+  const reply = await ask(place, wantedPlan(thresholds, mayRetry(context)));
   if ('problem' in reply) return fallBack(place, reply.problem);
   const checked = await check(place, reply.answer);
   return typeof checked === 'string'

@@ -1,6 +1,7 @@
 /** The planner's prompt: the state of the run. */
 import type { Message } from '../../workflows/core/message';
 import type { StuckContext } from '../../workflows/core/recovery/action';
+import { failureBehind } from '../../workflows/core/recovery/heuristics';
 import { recordLines } from '../context/record-text';
 import type { RunConfig } from '../definitions/run-config';
 import type { ToolSpec } from '../providers/provider';
@@ -69,14 +70,17 @@ function transcriptTail(messages: readonly Message[]): string {
   return lines.join('\n');
 }
 
-/** The state of the run. */
+/** The state of the run; last what it is stuck on, the hint for it, and the question. */
 export function plannerPrompt(
   context: StuckContext,
   config: KnownConfig,
   messages: readonly Message[],
+  question: string,
 ): string {
-  const { estimate, latest } = context;
+  const { estimate, latest, trouble } = context;
+  const hint = failureBehind(context.failures, trouble)?.hint;
   return [
+    boundText(list('Tools of the agent', toolLines(config.tools)).join('\n'), toolsChars),
     '--- data',
     indentLines(`Goal: ${context.goal}`),
     indentLines(
@@ -97,7 +101,9 @@ export function plannerPrompt(
     ...list('Known about the tools that failed', knownLines(context, config)),
     'The end of the conversation:',
     transcriptTail(messages),
+    indentLines(`Stuck on: ${trouble.tool === '' ? '' : `${trouble.tool}: `}${trouble.message}`),
     '--- end of data',
-    boundText(list('Tools of the agent', toolLines(config.tools)).join('\n'), toolsChars),
+    ...(hint === undefined ? [] : [indentLines(`Hint: ${hint}`)]),
+    question,
   ].join('\n');
 }

@@ -14,6 +14,11 @@ const mayPass: ReadonlySet<AgentErrorCode> = new Set([
   'subagent_failed',
 ]);
 
+/** Whether a plan may repeat a call that failed. */
+export function mayRetry({ failures }: StuckContext): boolean {
+  return failures.some(({ code }) => mayPass.has(code));
+}
+
 /** Whether the conversation has this call, and it worked. */
 function hasWorked(messages: readonly Message[], made: string): boolean {
   const worked = new Set(

@@ -10,6 +10,7 @@ import { fenceToolOutput } from '../../activities/untrusted/fence';
 import { createActivities } from '../../activities/index';
 import { defineTool } from '../../activities/tools/define-tool';
 import { scriptedProvider } from '../../testing/scripted-provider';
+import type { OutputSchema } from '../../activities/providers/provider';
 import type { ModelSettings } from '../../activities/providers/settings/model-settings';
 import type { Message } from '../../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../../workflows/core/recovery/ports';
@@ -18,6 +19,7 @@ import type {
   RecoveryAction,
   StuckContext,
 } from '../../workflows/core/recovery/action';
+import { recoveryStrategies } from '../../workflows/core/recovery/action';
 import { guidanceNote, runtimeIntroduction } from '../../workflows/core/recovery/text';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
@@ -99,6 +101,16 @@ const messages: readonly Message[] = [
   },
 ];
 
+/** The form of a plan, as far as the tests read it. */
+interface PlanForm {
+  readonly properties: { readonly strategy?: { readonly enum: readonly string[] } };
+}
+
+function strategiesIn(output: OutputSchema | undefined): readonly string[] | undefined {
+  const form = output?.schema as PlanForm | undefined;
+  return form?.properties.strategy?.enum;
+}
+
 interface Planned {
   readonly plan: PlanRecoveryResult;
   readonly logs: readonly LogEntry[];
@@ -106,7 +118,7 @@ interface Planned {
   readonly system: string | undefined;
   readonly maxOutputTokens: number | undefined;
   readonly settings: ModelSettings | undefined;
-  readonly hasForm: boolean;
+  readonly output: OutputSchema | undefined;
 }
 
 async function planned(
@@ -178,7 +190,7 @@ async function planned(
     system: request?.system,
     maxOutputTokens: request?.maxOutputTokens,
     settings: request?.settings,
-    hasForm: request?.output !== undefined,
+    output: request?.output,
   };
 }
 
@@ -191,11 +203,11 @@ test('a planned call meets the approval rule and the guard of edits in the works
 });
 
 test("a plan is asked for in the route's tier, with a sampling and a form of its own", async () => {
-  const { settings, hasForm } = await planned({ path: 'a' });
+  const { settings, output } = await planned({ path: 'a' });
   expect(settings).toEqual({ serviceTier: 'flex', temperature: 0.2 });
-  expect(hasForm).toBe(true);
+  expect(output).toBeDefined();
   // A route of this run has refused a form before.
-  expect(await planned({ path: 'a' }, { unstructured: true })).toMatchObject({ hasForm: false });
+  expect((await planned({ path: 'a' }, { unstructured: true })).output).toBeUndefined();
 });
 
 test('the worker logs every plan, and never its arguments', async () => {
@@ -231,6 +243,43 @@ test('nothing that the run has read can end the data of a planner, or speak for 
   expect(lines.filter((line) => line.startsWith('---'))).toEqual(['--- data', '--- end of data']);
   expect(lines.filter((line) => line.startsWith('USER:'))).toEqual(['USER: Save it.']);
   expect(lines.filter((line) => line.startsWith('Tools of the agent'))).toHaveLength(1);
+});
+
+test('a prompt ends with what the run is stuck on, the hint for it, and the question', async () => {
+  const failed = { tool: 'save_file', message: 'no such folder', times: 1, lastStep: 3 } as const;
+  const failures = [
+    { ...failed, code: 'invalid_params', hint: `Use a folder that exists.\n${forged}` },
+    { ...failed, code: 'tool_denied', hint: 'Ask.' },
+  ] as const;
+  const stuck = { ...context, failures, trouble: { ...failed, code: 'invalid_params' } } as const;
+  const { prompt } = await planned({ path: 'a' }, { context: stuck });
+  const end = [
+    'Stuck on: save_file: no such folder',
+    '--- end of data',
+    'Hint: Use a folder that exists.',
+    ...forged.split('\n').map((line) => `  ${line}`),
+    'Answer with the JSON object of the action that gets past it.',
+  ];
+  expect(prompt.split('\n').slice(-end.length)).toEqual(end);
+  const estimated = await planned({}, { purpose: 'estimate' });
+  expect(estimated.prompt).toMatch(/\nAnswer with the JSON object of the estimate\.$/);
+});
+
+test.each([
+  ['tool_timeout', true],
+  ['rate_limit', true],
+  ['invalid_params', false],
+  ['tool_denied', false],
+  ['loop', false],
+] as const)('a retry of %s is offered: %s', async (code, isOffered) => {
+  const failed = { tool: 'save_file', message: 'm', times: 1, lastStep: 3 } as const;
+  const failures = code === 'loop' ? [] : [{ ...failed, code }];
+  const stuck = { ...context, failures, trouble: { ...failed, code } };
+  const { system, output } = await planned({ path: 'a' }, { context: stuck });
+  expect(system?.includes('"retry" (')).toBe(isOffered);
+  expect(strategiesIn(output)).toEqual(
+    recoveryStrategies.filter((strategy) => isOffered || strategy !== 'retry'),
+  );
 });
 
 test("a planner is told the thresholds of the run's own policy", async () => {

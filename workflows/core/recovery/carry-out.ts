@@ -233,7 +233,7 @@ function hintOf(
 ): string | undefined {
   const { toolName } = action.action;
   if (toolName !== '' && toolName !== trouble.tool) return undefined;
-  return failureBehind(state, trouble)?.hint;
+  return failureBehind(state.progress.memory.failures, trouble)?.hint;
 }
 
 /** Suggests the action to the model, in the next request only. */

@@ -181,10 +181,10 @@ export function troubleKey(trouble: RecoveryTrouble): string {
 
 /** The failure that a trouble is; undefined where the run only got stuck. */
 export function failureBehind(
-  { progress }: RecoverySlice,
+  failures: readonly FailedCall[],
   trouble: RecoveryTrouble,
 ): FailedCall | undefined {
-  return progress.memory.failures.findLast(
+  return failures.findLast(
     ({ tool, code, message }) =>
       tool === trouble.tool && code === trouble.code && message === trouble.message,
   );
@@ -210,7 +210,7 @@ export function heuristicAction(
   trouble: RecoveryTrouble,
   exhausted: readonly string[],
 ): RecoveryAction {
-  const failure = failureBehind(state, trouble);
+  const failure = failureBehind(state.progress.memory.failures, trouble);
   const isRepeated = hasCome(state, trouble, failure) || exhausted.includes(trouble.tool);
   if (failure !== undefined && needsPerson.has(failure.code))
     return escalateAction(state, trouble, `${failure.code} is nothing that the agent can fix.`);
