@@ -21,9 +21,8 @@ import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
 import { offered } from './tool-output/stored-outputs';
 import { stillNames } from './tool-call/path-origin';
 import { hasCodeFor, requireTool } from './tool-call/tool-of-run';
-import type { JsonReply } from './model-call/ask-for-json';
+import type { JsonReply, WantedAnswer } from './model-call/ask-for-json';
 import { askForJson } from './model-call/ask-for-json';
-import type { PlannerQuestion } from './recovery/planner-answer';
 import { wantedEstimate, wantedPlan } from './recovery/planner-answer';
 import { plannerPrompt } from './recovery/planner-prompt';
 import { mayRetry, whyRepeated } from './recovery/repeated-call';
@@ -119,10 +118,7 @@ async function messagesOf(store: Store, input: PlanRecoveryInput): Promise<reado
   return results.length === 0 ? messages : [...messages, { role: 'tool', results }];
 }
 
-async function ask<Answer>(
-  place: Place,
-  { question, ...wanted }: PlannerQuestion<Answer>,
-): Promise<JsonReply<Answer>> {
+async function ask<Answer>(place: Place, wanted: WantedAnswer<Answer>): Promise<JsonReply<Answer>> {
   const { deps, store, definition, input } = place;
   const { config } = definition;
   const route = input.routeIndex === undefined ? undefined : config.chain[input.routeIndex];
@@ -137,7 +133,7 @@ async function ask<Answer>(
     route,
     limits,
     capped: cappedTenant(deps.tenantCaps, config.tenant),
-    prompt: plannerPrompt(input.context, config, place.messages, question),
+    prompt: plannerPrompt(input, config, place.messages),
     maxOutputTokens: answerTokens,
     timeoutMs: limits.recoveryPlanTimeoutMs,
     retries: input.probe === true ? 0 : limits.streamRetries,

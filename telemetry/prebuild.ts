@@ -1,4 +1,4 @@
-/** Part of `npm run build`: bundles the compiled workflows for the package, without telemetry's module and with it. */
+/** Part of `npm run build`: bundles the compiled workflows for the package, once without and once with telemetry's module. */
 import type { BundleExtras } from '../workers/prebuilt-bundle';
 import { writePrebuiltBundles } from '../workers/prebuilt-bundle';
 import { buildOwnBundle, bundleExtras } from '../workers/workflow-bundle';

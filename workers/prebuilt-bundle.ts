@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import path from 'node:path';
 import type { BundleOptions } from '@temporalio/worker';
 
-/** Files that are bundled with workflows: a data converter's, and interceptors; and those of them that all runs share. */
+/** Files that are bundled with workflows: a data converter's, interceptors, and the preloaded modules that all runs share. */
 export type BundleExtras = Pick<
   BundleOptions,
   'payloadConverterPath' | 'failureConverterPath' | 'workflowInterceptorModules' | 'preloadModules'
@@ -25,7 +25,8 @@ function compiledFiles(directory: string): readonly string[] {
 
 /**
  * The file's name: a digest of what makes it. That is the version of each SDK package, the compiled workflows, the file with
- * the settings of webpack, what is bundled with the workflows, and all compiled files of the folders that it is in.
+ * the settings of webpack, and for each file that is bundled with the workflows its option, its path, and the compiled files of its
+ * folder.
  */
 function fileName(extras: BundleExtras): string {
   const hash = createHash('sha256');
@@ -52,12 +53,12 @@ function fileName(extras: BundleExtras): string {
  * The path of the file that fits the installed SDK, this build, and what is to be bundled with the workflows; undefined if there
  * is none.
  *
- * Contract: never throws. Another version of the SDK, workflows compiled after the file was made, and a user's own interceptors
- * or converters have another name.
+ * Contract: never throws. Another version of the SDK, and workflows compiled after the file was made, have another name; there is
+ * none for a user's own interceptors or converters.
  */
 export function prebuiltBundlePath(extras: BundleExtras = {}): string | undefined {
   const files = Object.values(extras).flat();
-  // Only the package's own were there when it was built, and a user's folder may be a large one.
+  // Only the package's own files existed when it was built, and a user's folder may be large.
   if (files.some((file) => path.relative(root, file).startsWith('..'))) return undefined;
   try {
     const made = new Set(readdirSync(folder));
@@ -69,7 +70,7 @@ export function prebuiltBundlePath(extras: BundleExtras = {}): string | undefine
   }
 }
 
-/** Replaces the files in the package: workflows, and what is bundled with them. The build does this after compiling. */
+/** Replaces the shipped bundles; the build does this after compiling. */
 export function writePrebuiltBundles(
   bundles: readonly (readonly [extras: BundleExtras, code: string])[],
 ): void {

@@ -91,19 +91,14 @@ const meanings: Readonly<Record<RecoveryStrategy, string>> = {
   'give-up': 'the goal cannot be reached; say why',
 };
 
-/** What a planner is asked for, and the last line of its prompt: a small model answers that line (ADR 0092). */
-export interface PlannerQuestion<Answer> extends WantedAnswer<Answer> {
-  readonly question: string;
-}
-
 /**
- * The plan that a planner is asked for. Without `mayRetry` the same call is not among the strategies: a small model takes the
- * first that it reads, and such a plan would be refused (R-REC-16).
+ * The plan that a planner is asked for. Without `mayRetry` the same call is not among the strategies: a small model tended to
+ * pick `retry`, the first one listed, and such a plan is refused (R-REC-16).
  */
 export function wantedPlan(
   { actAt, askAt }: PlanRecoveryInput['thresholds'],
   mayRetry: boolean,
-): PlannerQuestion<RecoveryAction> {
+): WantedAnswer<RecoveryAction> {
   const strategies = recoveryStrategies.filter((each) => mayRetry || each !== 'retry');
   const choice = strategies.map((strategy) => `"${strategy}" (${meanings[strategy]})`).join(', ');
   return {
@@ -115,7 +110,6 @@ export function wantedPlan(
       `"confidence" (0 to 1): how sure you are that this helps: at ${actAt} or more the action runs at once, at ${askAt} or more a person is asked first, below that a person takes over.`,
       'Answer with one JSON object only: {"strategy": "...", "reasoning": "...", "action": {"toolName": "...", "parameters": {...}, "escalationMessage": "..."}, "expectedOutcome": "...", "confidence": 0.0}. A field "parametersJson" is the same object as JSON text.',
     ].join('\n'),
-    question: 'Answer with the JSON object of the action that gets past it.',
     schema: actionSchema,
     output: {
       name: 'recovery_action',
@@ -138,13 +132,12 @@ export function wantedPlan(
 }
 
 /** The estimate that a model is asked for. */
-export const wantedEstimate: PlannerQuestion<ProgressEstimate> = {
+export const wantedEstimate: WantedAnswer<ProgressEstimate> = {
   system: [
     'You estimate the progress of an agent. Do not call tools yourself.',
     common,
     'Answer with one JSON object only: {"progressPercent": 0, "reasoning": "...", "nextMilestone": "...", "blockers": ["..."], "isStuck": false}. "blockers" names only what the agent cannot get past by itself; leave it empty otherwise. "isStuck" is true only if more of the same will not help.',
   ].join('\n'),
-  question: 'Answer with the JSON object of the estimate.',
   schema: estimateSchema,
   output: {
     name: 'progress_estimate',

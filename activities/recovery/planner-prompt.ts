@@ -1,6 +1,7 @@
 /** The planner's prompt: the state of the run. */
 import type { Message } from '../../workflows/core/message';
 import type { StuckContext } from '../../workflows/core/recovery/action';
+import type { PlanRecoveryInput } from '../../workflows/core/recovery/ports';
 import { failureBehind } from '../../workflows/core/recovery/heuristics';
 import { recordLines } from '../context/record-text';
 import type { RunConfig } from '../definitions/run-config';
@@ -39,6 +40,8 @@ function failureLines({ failures }: StuckContext): readonly string[] {
 
 type KnownConfig = Pick<RunConfig, 'tools' | 'knowledge'>;
 
+type Asked = Pick<PlanRecoveryInput, 'purpose' | 'context'>;
+
 /** What is known of the tools that failed: others for the same purpose, and likely mistakes. */
 function knownLines(
   { failures }: StuckContext,
@@ -70,15 +73,28 @@ function transcriptTail(messages: readonly Message[]): string {
   return lines.join('\n');
 }
 
-/** The state of the run; last what it is stuck on, the hint for it, and the question. */
+/** The end of the data, and the question. A small model answers what it read last (ADR 0092). */
+function ending({ purpose, context }: Asked): readonly string[] {
+  if (purpose === 'estimate')
+    return ['--- end of data', 'Answer with the JSON object of the estimate.'];
+  const { failures, trouble } = context;
+  const hint = failureBehind(failures, trouble)?.hint;
+  return [
+    indentLines(`Stuck on: ${trouble.tool === '' ? '' : `${trouble.tool}: `}${trouble.message}`),
+    '--- end of data',
+    ...(hint === undefined ? [] : [indentLines(`Hint: ${hint}`)]),
+    'Answer with the JSON object of the action that gets past it.',
+  ];
+}
+
+/** The tools, then the state of the run. A plan's prompt ends with what the run is stuck on, the hint for it, and the question. */
 export function plannerPrompt(
-  context: StuckContext,
+  asked: Asked,
   config: KnownConfig,
   messages: readonly Message[],
-  question: string,
 ): string {
-  const { estimate, latest, trouble } = context;
-  const hint = failureBehind(context.failures, trouble)?.hint;
+  const { context } = asked;
+  const { estimate, latest } = context;
   return [
     boundText(list('Tools of the agent', toolLines(config.tools)).join('\n'), toolsChars),
     '--- data',
@@ -101,9 +117,6 @@ export function plannerPrompt(
     ...list('Known about the tools that failed', knownLines(context, config)),
     'The end of the conversation:',
     transcriptTail(messages),
-    indentLines(`Stuck on: ${trouble.tool === '' ? '' : `${trouble.tool}: `}${trouble.message}`),
-    '--- end of data',
-    ...(hint === undefined ? [] : [indentLines(`Hint: ${hint}`)]),
-    question,
+    ...ending(asked),
   ].join('\n');
 }

@@ -262,7 +262,10 @@ test('a prompt ends with what the run is stuck on, the hint for it, and the ques
   ];
   expect(prompt.split('\n').slice(-end.length)).toEqual(end);
   const estimated = await planned({}, { purpose: 'estimate' });
-  expect(estimated.prompt).toMatch(/\nAnswer with the JSON object of the estimate\.$/);
+  expect(estimated.prompt).toMatch(
+    /\n--- end of data\nAnswer with the JSON object of the estimate\.$/,
+  );
+  expect(estimated.prompt).not.toContain('Stuck on');
 });
 
 test.each([
