@@ -17,8 +17,8 @@ const weakestFirst: readonly CompactionTier[] = [1, 3, 2, 4];
 
 const runs = { ...cases(25), endOnFailure: true };
 
-/** Each time the same runs: what some of them hold is no matter of luck. */
-test('random runs delegate, compact and roll over, so that their properties are about something', () => {
+/** The same runs each time, so that what they contain does not depend on luck. */
+test('random runs delegate, compact and roll over, so that the properties below test something', () => {
   const drivers = fc
     .sample(randomRun, { seed: 1, numRuns: 25 })
     .map((run) => playRun(run, { rollsOver: true }));
