@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { providerFailure } from './failure/provider-failure';
 import { rememberSecret } from '../untrusted/known-secrets';
 import type { Provider } from './provider';
+import { bodyBytes } from './request/body-bytes';
 import type { ObservedFetch } from './stream/observed-fetch';
 import type { SettingRules } from './settings/setting-rules';
 import { settingsProblem } from './settings/setting-rules';
@@ -21,17 +22,25 @@ export type AccountClient = (
   post(path: string, options: object): PromiseLike<unknown>;
 };
 
+/** A request as the SDK's client sends it. */
+interface StreamedRequest {
+  readonly body: object;
+  readonly signal: AbortSignal;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The client is the author's own, which reads the body to find the address, and signs it. */
+  readonly signsItself: boolean;
+}
+
 /** Sends a request through a client. Errors: those of the SDK; `TypeError` if the client does not stream. */
 export async function streamed(
   client: ReturnType<AccountClient>,
   path: string,
-  request: {
-    readonly body: object;
-    readonly signal: AbortSignal;
-    readonly headers: Readonly<Record<string, string>>;
-  },
+  { body, signal, headers, signsItself }: StreamedRequest,
 ): Promise<AsyncIterable<unknown>> {
-  const events = await client.post(path, { ...request, stream: true });
+  const sent = signsItself
+    ? { body, headers }
+    : { body: bodyBytes(body), headers: { ...headers, 'content-type': 'application/json' } };
+  const events = await client.post(path, { ...sent, signal, stream: true });
   // The SDKs type only what a caller asks for.
   return events as AsyncIterable<unknown>;
 }

@@ -40,6 +40,20 @@ describe.each(wires)('a send on the wire %s', (wire) => {
     emulator.assertDrained();
   });
 
+  it.each([10, 60_000])('sends %i lines whole, and says how long they are', async (lines) => {
+    emulator.script([reply.text('done')]);
+    const text = Array.from({ length: lines }, (_, n) => `${n} ü`).join('\n');
+    const request = requestFor(wire, { messages: [userMessage(text)] });
+    await providerOn(emulator, wire).send(request, sendOptions());
+    const [sent] = emulator.requests;
+    expect(JSON.stringify(sent?.body)).toContain(JSON.stringify(text));
+    expect(sent?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': `${Buffer.byteLength(JSON.stringify(sent?.body))}`,
+    });
+    expect(sent?.headers).not.toHaveProperty('transfer-encoding');
+  });
+
   it('is billed by the emulator for what the reply says that it used', async () => {
     emulator.script([reply.toolCalls([{ name: 'read_file', input: { path: 'a.txt' } }])]);
     const got = await providerOn(emulator, wire).send(requestFor(wire), sendOptions());

@@ -12,6 +12,7 @@ import {
   sendOptions,
   testKey,
   textOf,
+  userMessage,
   wires,
 } from './support/provider-bench';
 
@@ -82,11 +83,18 @@ const broken: readonly (readonly [string, Step, FailoverReason])[] = [
 ];
 
 describe.each(wires)('on the wire %s', (wire) => {
-  it.each(broken)('%s is a failure and one request', async (_name, step, reason) => {
+  const short = requestFor(wire);
+  // So long that it is sent as a stream.
+  const long = requestFor(wire, { messages: [userMessage('Look. '.repeat(50_000))] });
+  const cases = broken.flatMap(([name, step, reason]) => [
+    { name, asked: 'a short', request: short, step, reason },
+    { name, asked: 'a long', request: long, step, reason },
+  ]);
+
+  it.each(cases)('$name to $asked request is a failure and one request', async (each) => {
+    const { request, step, reason } = each;
     emulator.script([step]);
-    const failure = await failureOf(
-      providerOn(emulator, wire).send(requestFor(wire), sendOptions()),
-    );
+    const failure = await failureOf(providerOn(emulator, wire).send(request, sendOptions()));
     expect(failure.code).toBe(reason);
     expect(failure.route).toBe(`${wire === 'anthropic' ? 'anthropic' : 'openai'}/${models[wire]}`);
     expect(failure.message.length).toBeLessThanOrEqual(500);

@@ -65,6 +65,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
           body,
           signal,
           headers: extra,
+          signsItself: client !== undefined,
         });
       },
     };

@@ -11,9 +11,9 @@ import type {
 } from '../../../workflows/core/message';
 import { defined } from '../../../workflows/core/json';
 import type { ModelRequest, ToolSpec } from '../provider';
-import { BoundPrefix } from '../request/bound-prefix';
-import { endsOpen, sendableVendorBlocks } from '../request/vendor-blocks';
-import { perObject } from '../request/per-object';
+import { BoundPrefix, type PromptPart } from '../request/bound-prefix';
+import { endsOpen, sendableVendorBlocks, vendorBlocksIn } from '../request/vendor-blocks';
+import { perObject, PerObjectWhile } from '../request/per-object';
 import { anthropicStrict } from '../request/strict-schema';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableMedia } from '../request/sendable-media';
@@ -39,16 +39,10 @@ type AssistantBlock =
   | Anthropic.RedactedThinkingBlockParam
   | Anthropic.ToolUseBlockParam
   | Anthropic.ServerToolUseBlockParam;
+/** A turn as it is sent: the same object in each request, so nothing may be added to it. */
 type Turn =
-  | { role: 'user'; content: UserBlock[] }
-  | { role: 'assistant'; content: AssistantBlock[]; isSigned: boolean };
-/** One message as it is sent: the same object in each request, so nothing may be added to it. */
-type Sent = { readonly role: 'user'; readonly content: readonly UserBlock[] } | SentAssistant;
-interface SentAssistant {
-  readonly role: 'assistant';
-  readonly content: readonly AssistantBlock[];
-  readonly isSigned: boolean;
-}
+  | { readonly role: 'user'; readonly content: UserBlock[] }
+  | { readonly role: 'assistant'; readonly content: AssistantBlock[] };
 
 /** A block of this wire is its own form, whatever the request. */
 const scope = {};
@@ -93,7 +87,7 @@ export function anthropicRequest(
     ...fields,
     model: request.model,
     max_tokens: request.maxOutputTokens,
-    messages: turns.map(({ role, content }) => ({ role, content })),
+    messages: turns,
     stream: true,
     ...(system.trim() === '' ? {} : { system: [{ type: 'text', text: system, ...breakpoint }] }),
     ...toolsField(request, breakpoint, choice),
@@ -172,9 +166,9 @@ export function promptPrefix(request: ModelRequest, vendor: string): string {
 function conversationOf(
   request: ModelRequest,
   vendor: string,
-): { readonly turns: Turn[]; readonly prefix: BoundPrefix } {
+): { readonly turns: Turn[]; readonly prefix: BoundPrefix<Turn> } {
   const turns: Turn[] = [];
-  const prefix = new BoundPrefix(scope, () => [systemOf(request), toolsOf(request)]);
+  const prefix = new BoundPrefix(scope, () => [systemOf(request), toolsOf(request)], boundParts);
   const isOpen = noteOf(request) === undefined && endsOpen(request.messages, vendor);
   const messages = repairTranscript(sendableMedia(request, 'anthropic'), { isOpen });
   const vendorBlocks = sendableVendorBlocks(messages, vendor, isOpen);
@@ -182,38 +176,41 @@ function conversationOf(
   const own: Own = { model, vendor, prefix, thoughts, vendorBlocks };
   for (const message of messages) {
     const sent = sentOf(message, own);
-    for (const block of sent.content)
-      if (!isReasoning(block)) prefix.add(block, () => [sent.role, block]);
+    prefix.add(sent);
     addTo(turns, sent);
   }
   return { turns, prefix };
 }
 
-/** Adds a message: to the last turn, if it has the same role. */
-function addTo(turns: Turn[], sent: Sent): void {
+/** What a later thought is bound to. */
+function boundParts({ role, content }: Turn): readonly PromptPart[] {
+  return content
+    .filter((block) => !isReasoning(block))
+    .map((block) => ({ source: block, sent: () => [role, block] }));
+}
+
+/** Adds a turn: to the last one, if it has the same role. */
+function addTo(turns: Turn[], next: Turn): void {
   const last = turns.at(-1);
-  if (sent.content.length === 0) return;
-  if (last?.role === 'user' && sent.role === 'user') last.content.push(...sent.content);
-  else if (last?.role === 'assistant' && sent.role === 'assistant')
-    last.content.push(...sent.content);
-  else if (sent.role === 'user') turns.push({ role: 'user', content: [...sent.content] });
-  else turns.push({ ...sent, content: [...sent.content] });
+  if (next.content.length === 0) return;
+  if (last?.role !== next.role) turns.push(next);
+  else turns.splice(-1, 1, { ...last, content: [...last.content, ...next.content] } as Turn);
 }
 
 /** Whose thoughts may be sent back, and after which prefix. */
 interface Own {
   readonly model: string;
   readonly vendor: string;
-  readonly prefix: BoundPrefix;
+  readonly prefix: BoundPrefix<Turn>;
   readonly thoughts: ModelRequest['thoughts'];
   readonly vendorBlocks: ReturnType<typeof sendableVendorBlocks>;
 }
 
-function sentOf(message: Message, own: Own): Sent {
+function sentOf(message: Message, own: Own): Turn {
   return message.role === 'assistant' ? assistantTurn(message, own) : userTurn(message);
 }
 
-const userTurn = perObject((message: UserMessage | ToolMessage): Sent => ({
+const userTurn = perObject((message: UserMessage | ToolMessage): Turn => ({
   role: 'user',
   content:
     message.role === 'user' ? message.blocks.map(userBlock) : message.results.map(resultBlock),
@@ -236,35 +233,24 @@ function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {
   };
 }
 
-/** What a message of the model became last, and under which conditions. */
-const lastSent = new WeakMap<
-  AssistantMessage,
-  { readonly as: string; readonly sent: SentAssistant }
->();
+const lastSent = new PerObjectWhile<AssistantMessage, Turn>();
 
-function assistantTurn(message: AssistantMessage, own: Own): SentAssistant {
+function assistantTurn(message: AssistantMessage, own: Own): Turn {
   const { model, vendor, prefix, thoughts, vendorBlocks } = own;
-  const mustThink = thoughts === 'with-text';
   const isOwn =
     thoughts !== 'omitted' &&
     isSameModel(message.model, model) &&
     message.blocks.every((block) => block.type !== 'reasoning' || prefix.holds(block));
-  const left = message.blocks.map(
-    (block) => block.type !== 'vendor-block' || vendorBlocks.has(block),
-  );
-  const as = JSON.stringify([vendor, isOwn, mustThink, left.every(Boolean) || left]);
-  const known = lastSent.get(message);
-  if (known?.as === as) return known.sent;
-  const sent = builtTurn(message, own, isOwn);
-  lastSent.set(message, { as, sent });
-  return sent;
+  const left = vendorBlocksIn(message).map((block) => vendorBlocks.has(block));
+  const dependsOn = [vendor, isOwn, thoughts === 'with-text', ...left];
+  return lastSent.get(message, dependsOn, () => builtTurn(message, own, isOwn));
 }
 
 function builtTurn(
   message: AssistantMessage,
   { vendor, thoughts, vendorBlocks }: Own,
   isOwn: boolean,
-): SentAssistant {
+): Turn {
   const mustThink = thoughts === 'with-text';
   const content = saidOrder(message, vendor).flatMap((block): AssistantBlock[] => {
     switch (block.type) {
@@ -283,8 +269,7 @@ function builtTurn(
   const isBare = content.every(isReasoning);
   if (mustThink && !isBare && content[0] !== undefined && !isReasoning(content[0]))
     content.unshift({ type: 'thinking', thinking: unknownThought, signature: '' });
-  const isSigned = content[0] !== undefined && isReasoning(content[0]);
-  return { role: 'assistant', content: isBare ? [] : content, isSigned };
+  return { role: 'assistant', content: isBare ? [] : content };
 }
 
 /** The vendor's own replies keep their order; in others, which may have text after a call, the calls are moved to the end. */
@@ -312,20 +297,23 @@ function isSameModel(left: string, right: string): boolean {
   return left === right || left.startsWith(`${right}-`) || right.startsWith(`${left}-`);
 }
 
+/** Marks the ends of the last two user turns. */
 function markBreakpoints(turns: Turn[], breakpoint: Breakpoint): void {
-  const userTurns = turns.filter((turn) => turn.role === 'user');
-  for (const turn of userTurns.slice(-2)) {
-    const last = turn.content.at(-1);
-    if (last !== undefined) turn.content.splice(-1, 1, { ...last, ...breakpoint });
+  let left = 2;
+  for (let at = turns.length - 1; at >= 0 && left > 0; at -= 1) {
+    const turn = turns[at];
+    const last = turn?.role === 'user' ? turn.content.at(-1) : undefined;
+    if (turn?.role !== 'user' || last === undefined) continue;
+    turns[at] = {
+      role: 'user',
+      content: [...turn.content.slice(0, -1), { ...last, ...breakpoint }],
+    };
+    left -= 1;
   }
 }
 
 function appendNote(turns: Turn[], text: string | undefined): void {
-  if (text === undefined) return;
-  const block: UserBlock = { type: 'text', text };
-  const last = turns.at(-1);
-  if (last?.role === 'user') last.content.push(block);
-  else turns.push({ role: 'user', content: [block] });
+  if (text !== undefined) addTo(turns, { role: 'user', content: [{ type: 'text', text }] });
 }
 
 /**
@@ -343,7 +331,8 @@ function thinkingFor(
   const before = turns.at(-2);
   const goesOn =
     last?.role === 'user' && last.content.some((block) => block.type === 'tool_result');
-  if (goesOn && before?.role === 'assistant' && !before.isSigned) return undefined;
+  const isSigned = before?.content[0] !== undefined && isReasoning(before.content[0]);
+  if (goesOn && before?.role === 'assistant' && !isSigned) return undefined;
   const budget = Math.min(thinking.budget_tokens, maxTokens - leastReplyTokens);
   return budget < leastBudgetTokens ? undefined : { ...thinking, budget_tokens: budget };
 }

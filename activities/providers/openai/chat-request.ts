@@ -6,11 +6,12 @@ import type {
   Message,
   ReasoningBlock,
   ToolCallBlock,
+  ToolResultBlock,
   UserMessage,
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
-import { BoundPrefix } from '../request/bound-prefix';
-import { perObject } from '../request/per-object';
+import { BoundPrefix, type PromptPart } from '../request/bound-prefix';
+import { perObject, PerObjectWhile } from '../request/per-object';
 import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { dataUrl, fileName } from '../request/media-url';
 import { sendableMedia } from '../request/sendable-media';
@@ -91,19 +92,23 @@ interface Own {
   /** The server refused its own thoughts: none is sent. */
   readonly isForgetful: boolean;
   readonly ids: CallIds;
-  readonly prefix: BoundPrefix;
+  readonly prefix: BoundPrefix<PromptPart>;
 }
+
+const asReasoning: ReturnedThoughts = {
+  as: 'text',
+  field: 'reasoning_content',
+  on: 'every-message',
+};
+const asSignatures: ReturnedThoughts = { as: 'call-signatures' };
 
 /** How thoughts go back: as the server has shown by a refusal, else as its dialect says (ADR 0046). */
 function returnedThoughts(
   { thoughts: shown }: ModelRequest,
   { thoughts }: ChatDialect,
 ): ReturnedThoughts | undefined {
-  if (shown === 'with-text')
-    return thoughts?.as === 'text'
-      ? thoughts
-      : { as: 'text', field: 'reasoning_content', on: 'every-message' };
-  if (shown === 'with-signatures') return { as: 'call-signatures' };
+  if (shown === 'with-text') return thoughts?.as === 'text' ? thoughts : asReasoning;
+  if (shown === 'with-signatures') return asSignatures;
   return shown === undefined || thoughts?.as === 'call-signatures' ? thoughts : undefined;
 }
 
@@ -111,21 +116,20 @@ function conversationOf(
   request: ModelRequest,
   vendor: string,
   dialect: ChatDialect,
-): { readonly messages: ChatMessage[]; readonly prefix: BoundPrefix } {
+): { readonly messages: ChatMessage[]; readonly prefix: BoundPrefix<PromptPart> } {
   const thoughts = returnedThoughts(request, dialect);
   const isForgetful = request.thoughts === 'omitted';
   const ids = new CallIds(dialect.callIds);
-  const prefix = new BoundPrefix(dialect, () => [
-    request.system,
-    request.tools,
-    vendor,
-    request.thoughts,
-  ]);
+  const first = (): unknown => [request.system, request.tools, vendor, request.thoughts];
+  const prefix = new BoundPrefix(dialect, first, (part: PromptPart) => [part]);
   const own: Own = { model: request.model, vendor, dialect, thoughts, isForgetful, ids, prefix };
   const messages = repairTranscript(sendableMedia(request, 'chat')).flatMap((message) => {
     const built = messagesOf(message, own);
     if (dialect.thoughts?.as === 'details')
-      prefix.add(message, () => built.map((each) => ({ ...each, reasoning_details: undefined })));
+      prefix.add({
+        source: message,
+        sent: () => built.map((each) => ({ ...each, reasoning_details: undefined })),
+      });
     return built;
   });
   return { messages, prefix };
@@ -164,23 +168,26 @@ function toolsOf(
   });
 }
 
-function messagesOf(message: Message, own: Own): ChatMessage[] {
+function messagesOf(message: Message, own: Own): readonly ChatMessage[] {
   switch (message.role) {
     case 'user':
       return [userMessage(message)];
     case 'assistant':
       return assistantMessages(message, own);
     case 'tool':
-      return message.results.map((result) => ({
-        role: 'tool',
-        tool_call_id: own.ids.sent(result),
-        content: result.content,
-      }));
+      return message.results.map((result) => toolMessage(result, own.ids.sent(result)));
   }
 }
 
+const lastToolMessage = new PerObjectWhile<ToolResultBlock, ChatMessage>();
+
+function toolMessage(result: ToolResultBlock, id: string): ChatMessage {
+  const { content } = result;
+  return lastToolMessage.get(result, [id], () => ({ role: 'tool', tool_call_id: id, content }));
+}
+
 /** Text alone is sent as a string: older servers do not know parts. */
-function userMessage(message: UserMessage): ChatUserMessage {
+const userMessage = perObject((message: UserMessage): ChatUserMessage => {
   const parts = message.blocks.map((block): ChatPart => {
     switch (block.type) {
       case 'text':
@@ -192,30 +199,56 @@ function userMessage(message: UserMessage): ChatUserMessage {
     }
   });
   return { role: 'user', content: plainText(parts) ?? parts };
+});
+
+const lastSent = new PerObjectWhile<AssistantMessage, readonly ChatMessage[]>();
+
+const callsIn = perObject(({ blocks }: AssistantMessage): readonly ToolCallBlock[] =>
+  blocks.filter((block) => block.type === 'tool-call'),
+);
+
+function assistantMessages(message: AssistantMessage, own: Own): readonly ChatMessage[] {
+  const { model, vendor, dialect, thoughts, isForgetful, ids, prefix } = own;
+  const fitting =
+    thoughts?.as === 'details'
+      ? ownThoughts(message, own).filter((block) => prefix.holds(block))
+      : [];
+  const callIds = callsIn(message).map((call) => ids.sent(call));
+  const dependsOn = [model, vendor, dialect, thoughts, isForgetful, ...callIds, ...fitting];
+  return lastSent.get(message, dependsOn, () => builtMessages(message, own, callIds, fitting));
 }
 
-function assistantMessages(message: AssistantMessage, own: Own): ChatMessage[] {
-  const { model, vendor, dialect, thoughts, prefix } = own;
+function ownThoughts(
+  { blocks }: AssistantMessage,
+  { vendor, isForgetful }: Own,
+): readonly ReasoningBlock[] {
+  if (isForgetful) return [];
+  return blocks
+    .filter((block) => block.type === 'reasoning')
+    .filter((block) => block.vendor === vendor);
+}
+
+/** `fitting`: thoughts that go back as details. */
+function builtMessages(
+  message: AssistantMessage,
+  own: Own,
+  callIds: readonly string[],
+  fitting: readonly ReasoningBlock[],
+): readonly ChatMessage[] {
+  const { model, dialect, thoughts } = own;
   const texts = message.blocks.flatMap((block) =>
     block.type === 'text' || block.type === 'refusal' ? [block.text] : [],
   );
-  const calls = message.blocks.filter((block) => block.type === 'tool-call');
-  if (texts.length === 0 && calls.length === 0) return [];
-  const ownThoughts = own.isForgetful
-    ? []
-    : message.blocks
-        .filter((block) => block.type === 'reasoning')
-        .filter((block) => block.vendor === vendor);
-  const sent = callsOf(calls, ownThoughts, own);
-  const fitting =
-    thoughts?.as === 'details' ? ownThoughts.filter((block) => prefix.holds(block)) : [];
+  if (texts.length === 0 && callIds.length === 0) return [];
+  const thoughtsOfOwn = ownThoughts(message, own);
+  const sent = sentCalls(message, callIds, thoughtsOfOwn, thoughts);
   const details = sentDetails(fitting, model, sent);
   return [
     {
       role: 'assistant',
       content: texts.length === 0 ? (dialect.emptyContent ?? null) : texts.join('\n\n'),
       ...(sent.length === 0 ? {} : { tool_calls: sent }),
-      ...thoughtText(thoughts, ownThoughts, sent.length > 0),
+      ...thoughtText(thoughts, thoughtsOfOwn, sent.length > 0),
       ...(details.length === 0 ? {} : { reasoning_details: details }),
     },
   ];
@@ -232,18 +265,17 @@ function thoughtText(
   return { [thoughts.field]: texts.length === 0 ? unknownThought : texts.join('\n\n') };
 }
 
-const argumentsOf = perObject(({ input }: ToolCallBlock) => JSON.stringify(input));
-
-function callsOf(
-  calls: readonly ToolCallBlock[],
-  ownThoughts: readonly ReasoningBlock[],
-  { thoughts, ids }: Own,
+function sentCalls(
+  message: AssistantMessage,
+  ids: readonly string[],
+  own: readonly ReasoningBlock[],
+  thoughts: ReturnedThoughts | undefined,
 ): OpenAI.Chat.ChatCompletionMessageFunctionToolCall[] {
-  const extras = ownThoughts.flatMap(({ opaque }) => asList(opaque?.['toolCallExtras']));
-  return calls.map((call, index) => ({
-    id: ids.sent(call),
+  const extras = own.flatMap(({ opaque }) => asList(opaque?.['toolCallExtras']));
+  return callsIn(message).map(({ name, input }, index) => ({
+    id: ids[index] ?? '',
     type: 'function',
-    function: { name: call.name, arguments: argumentsOf(call) },
+    function: { name, arguments: JSON.stringify(input) },
     ...(thoughts?.as === 'call-signatures' ? { extra_content: extraContent(index, extras) } : {}),
   }));
 }

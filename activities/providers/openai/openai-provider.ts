@@ -81,6 +81,7 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
           body,
           signal,
           headers: extra,
+          signsItself: client !== undefined,
         }),
     };
     const reply = await withDialectChecked(request, bodyOf, () => sendOnce(call, options));

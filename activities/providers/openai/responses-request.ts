@@ -7,6 +7,7 @@ import type {
   ReasoningBlock,
   UserMessage,
 } from '../../../workflows/core/message';
+import { PerObjectWhile } from '../request/per-object';
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { repairTranscript } from '../request/transcript-repair';
@@ -88,19 +89,11 @@ function toolsOf(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
   });
 }
 
-/** What a message became last, and whose thoughts were sent. */
-const lastItems = new WeakMap<
-  Message,
-  { readonly vendor: string | undefined; readonly items: readonly Item[] }
->();
+const lastItems = new PerObjectWhile<Message, readonly Item[]>();
 
 /** `vendor`: whose thoughts are sent; undefined: nobody's. */
 function itemsOf(message: Message, vendor: string | undefined): readonly Item[] {
-  const known = lastItems.get(message);
-  if (known?.vendor === vendor && known !== undefined) return known.items;
-  const items = builtItems(message, vendor);
-  lastItems.set(message, { vendor, items });
-  return items;
+  return lastItems.get(message, [vendor], () => builtItems(message, vendor));
 }
 
 function builtItems(message: Message, vendor: string | undefined): readonly Item[] {

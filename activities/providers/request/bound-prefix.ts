@@ -19,7 +19,7 @@ interface Link {
 const linksOf = perObject<object, WeakMap<object, Link>>(() => new WeakMap());
 
 /** A part of a prompt: what it was made of, and its form on the wire. */
-interface Part {
+export interface PromptPart {
   readonly source: object;
   readonly sent: () => unknown;
 }
@@ -31,34 +31,37 @@ interface Part {
  * source behind the same prompt. In one scope, the same sources in the same sequence are sent in the same form.
  * Source: ADR 0016, ADR 0050.
  */
-export class BoundPrefix {
+export class BoundPrefix<Message> {
   readonly #links: WeakMap<object, Link>;
   #digest: string | undefined;
-  #added: Part[] = [];
+  #added: Message[] = [];
 
   constructor(
     scope: object,
     private readonly first: () => unknown,
+    private readonly partsOf: (message: Message) => readonly PromptPart[],
   ) {
     this.#links = linksOf(scope);
   }
 
-  /** Adds the next part. */
-  add(source: object, sent: () => unknown): void {
-    this.#added.push({ source, sent });
+  /** Adds the next message. */
+  add(message: Message): void {
+    this.#added.push(message);
   }
 
   /** The digest so far. */
   get digest(): string {
-    this.#digest = this.#added.reduce(
-      (before, part) => this.#after(before, part),
-      this.#digest ?? digestOf('', this.first()),
-    );
+    this.#digest = this.#added
+      .flatMap((message) => this.partsOf(message))
+      .reduce(
+        (before, part) => this.#after(before, part),
+        this.#digest ?? digestOf('', this.first()),
+      );
     this.#added = [];
     return this.#digest;
   }
 
-  #after(before: string, { source, sent }: Part): string {
+  #after(before: string, { source, sent }: PromptPart): string {
     const known = this.#links.get(source);
     if (known?.before === before) return known.after;
     const after = digestOf(before, sent());

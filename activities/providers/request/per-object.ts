@@ -17,3 +17,30 @@ export function perObject<Key extends object, Made extends object | string>(
     return result;
   };
 }
+
+/** What was made of an object last, and what that depended on. */
+interface Made<Result> {
+  readonly result: Result;
+  readonly dependedOn: readonly unknown[];
+}
+
+/**
+ * Makes a result again only if what it depends on, beside its object, has changed since the last time.
+ *
+ * Contract: `make` depends on nothing but the object and what `dependsOn` lists, which is compared by identity.
+ */
+export class PerObjectWhile<Key extends object, Result> {
+  readonly #last = new WeakMap<Key, Made<Result>>();
+
+  get(key: Key, dependsOn: readonly unknown[], make: () => Result): Result {
+    const last = this.#last.get(key);
+    if (
+      last?.dependedOn.length === dependsOn.length &&
+      dependsOn.every((each, index) => each === last.dependedOn[index])
+    )
+      return last.result;
+    const result = make();
+    this.#last.set(key, { result, dependedOn: dependsOn });
+    return result;
+  }
+}

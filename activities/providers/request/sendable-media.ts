@@ -8,7 +8,7 @@ import type {
 } from '../../../workflows/core/message';
 import { readOutputTool } from '../../../workflows/core/tools/ports';
 import type { ModelRequest, ProviderWire } from '../provider';
-import { perObject } from './per-object';
+import { perObject, PerObjectWhile } from './per-object';
 import type { RequestLimits } from './request-limits';
 import { requestLimitsOf } from './request-limits';
 
@@ -169,19 +169,13 @@ function resultWithNotices(result: ToolResultBlock, notices: Notices): ToolResul
   return { ...rest, content: [content, ...said].join('\n'), media: kept };
 }
 
-/** What became of a message last, and of which notices. */
-const lastNoticed = new WeakMap<Message, { readonly said: string; readonly message: Message }>();
+const lastNoticed = new PerObjectWhile<Message, Message>();
 
 /** `withNotices`, which gives the same object for the same notices. */
 function noticed(message: Message, notices: Notices): Message {
-  const media = mediaOf(message);
-  if (!media.some((block) => notices.has(block))) return message;
-  const said = JSON.stringify(media.map((block) => notices.get(block) ?? null));
-  const known = lastNoticed.get(message);
-  if (known?.said === said) return known.message;
-  const made = withNotices(message, notices);
-  lastNoticed.set(message, { said, message: made });
-  return made;
+  const said = mediaOf(message).map((block) => notices.get(block));
+  if (said.every((each) => each === undefined)) return message;
+  return lastNoticed.get(message, said, () => withNotices(message, notices));
 }
 
 function withNotices(message: Message, notices: Notices): Message {

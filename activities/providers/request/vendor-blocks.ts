@@ -1,6 +1,7 @@
 /** Blocks that only their vendor reads: uses of tools that the vendor itself runs, and their results. */
 import type { AssistantMessage, Message, VendorBlock } from '../../../workflows/core/message';
 import { asText } from '../untrusted-json';
+import { perObject } from './per-object';
 
 /** Types of blocks that are kept: `server_tool_use`, `web_search_tool_result`, `mcp_tool_use`, and their like. */
 const keptTypes = /_(?:use|result)$/;
@@ -15,11 +16,10 @@ function answeredUse({ content }: VendorBlock): string {
   return asText(content['tool_use_id']);
 }
 
-function vendorBlocksOf(blocks: AssistantMessage['blocks'], vendor: string): VendorBlock[] {
-  return blocks
-    .filter((block) => block.type === 'vendor-block')
-    .filter((block) => block.vendor === vendor);
-}
+/** Those of a message, of whichever vendor. */
+export const vendorBlocksIn = perObject(({ blocks }: AssistantMessage): readonly VendorBlock[] =>
+  blocks.filter((block) => block.type === 'vendor-block'),
+);
 
 function openUsesOf(blocks: readonly VendorBlock[]): ReadonlySet<VendorBlock> {
   const answered = new Set(blocks.map(answeredUse));
@@ -33,7 +33,8 @@ function openUsesOf(blocks: readonly VendorBlock[]): ReadonlySet<VendorBlock> {
 /** True if the vendor paused within a tool of its own: it continues from there, and refuses any message behind it. */
 export function endsOpen(messages: readonly Message[], vendor: string): boolean {
   const last = messages.at(-1);
-  return last?.role === 'assistant' && openUsesOf(vendorBlocksOf(last.blocks, vendor)).size > 0;
+  if (last?.role !== 'assistant') return false;
+  return openUsesOf(vendorBlocksIn(last).filter((block) => block.vendor === vendor)).size > 0;
 }
 
 /**
@@ -58,8 +59,8 @@ export function sendableVendorBlocks(
     turn = [];
   };
   for (const message of messages) {
-    if (message.role === 'assistant') turn.push(...vendorBlocksOf(message.blocks, vendor));
-    else endTurn(false);
+    if (message.role !== 'assistant') endTurn(false);
+    else for (const block of vendorBlocksIn(message)) if (block.vendor === vendor) turn.push(block);
   }
   endTurn(true);
   return sendable;
