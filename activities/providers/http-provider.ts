@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { providerFailure } from './failure/provider-failure';
 import { rememberSecret } from '../untrusted/known-secrets';
 import type { Provider } from './provider';
-import { bodyBytes } from './request/body-bytes';
+import { encodedBody } from './request/encoded-body';
 import type { ObservedFetch } from './stream/observed-fetch';
 import type { SettingRules } from './settings/setting-rules';
 import { settingsProblem } from './settings/setting-rules';
@@ -37,9 +37,8 @@ export async function streamed(
   path: string,
   { body, signal, headers, signsItself }: StreamedRequest,
 ): Promise<AsyncIterable<unknown>> {
-  const sent = signsItself
-    ? { body, headers }
-    : { body: bodyBytes(body), headers: { ...headers, 'content-type': 'application/json' } };
+  const encoded = signsItself ? { body, headers: {} } : encodedBody(body);
+  const sent = { body: encoded.body, headers: { ...headers, ...encoded.headers } };
   const events = await client.post(path, { ...sent, signal, stream: true });
   // The SDKs type only what a caller asks for.
   return events as AsyncIterable<unknown>;

@@ -9,21 +9,9 @@ const keptBodyBytes = 16_384;
 /** Bytes of a JSON body that are kept, as it may be the whole reply: far above the largest one, 128,000 tokens. */
 const keptJsonBytes = 8 * 1024 * 1024;
 
-/** Bytes of a request from which it is sent as a stream. */
-const streamedBytes = 65_536;
-
-/**
- * Whether this version of Node's `fetch` makes a network error of an answer of 401 to a request that is sent as a stream.
- *
- * Source: nodejs/undici#4940; the code of undici 7.19.0 to 7.24.x and 8.0.0 to 8.0.2.
- */
-export function losesUnauthorized(undici = ''): boolean {
-  return /^(?:7\.(?:19|2[0-4])|8\.0)\./.test(undici);
-}
-
 /** Headers of the SDKs that are sent. Credentials are not among them: an SDK may read those from the environment. */
 const ownHeaders =
-  /^(?:accept|content-type|user-agent|anthropic-version|anthropic-beta|x-stainless-[a-z-]+)$/;
+  /^(?:accept|content-type|content-length|user-agent|anthropic-version|anthropic-beta|x-stainless-[a-z-]+)$/;
 
 /** The fetch of one request, and what it observed. */
 export interface ObservedFetch {
@@ -73,7 +61,7 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
       // A redirect would carry the key to another host: fetch takes only `authorization` away.
       const response = await fetch(input, {
         ...init,
-        ...bodyOf(init, own),
+        ...bytesOf(init),
         headers: own,
         redirect: 'manual',
       });
@@ -90,24 +78,9 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
   };
 }
 
-/**
- * The body as bytes: `fetch` itself searches a text for lone surrogates first, which takes longer than all that is left to do. And
- * as a stream of one piece, with its length: `fetch` copies other bodies three times, and most of what a long request costs is the
- * garbage collection of the copies (ADR 0093).
- */
-function bodyOf(init: RequestInit | undefined, headers: Headers): RequestInit {
-  const body: unknown = typeof init?.body === 'string' ? Buffer.from(init.body) : init?.body;
-  if (!(body instanceof Uint8Array)) return {};
-  if (body.byteLength < streamedBytes || losesUnauthorized(process.versions['undici']))
-    return { body };
-  headers.set('content-length', String(body.byteLength));
-  const stream = new ReadableStream({
-    start: (controller) => {
-      controller.enqueue(body);
-      controller.close();
-    },
-  });
-  return { body: stream, duplex: 'half' };
+/** The body as UTF-8: `fetch` itself searches a text for lone surrogates first, which takes longer than all that is left to do. */
+function bytesOf(init: RequestInit | undefined): Pick<RequestInit, 'body'> {
+  return typeof init?.body === 'string' ? { body: Buffer.from(init.body) } : {};
 }
 
 function sentHeaders(

@@ -5,12 +5,18 @@ import { chatDialects } from '../../activities/providers/openai/chat-dialect';
 import { chatRequest } from '../../activities/providers/openai/chat-request';
 import { responsesRequest } from '../../activities/providers/openai/responses-request';
 import type { ModelRequest } from '../../activities/providers/provider';
-import { bodyBytes } from '../../activities/providers/request/body-bytes';
-import { losesUnauthorized } from '../../activities/providers/stream/observed-fetch';
+import {
+  bodyPieces,
+  encodedBody,
+  losesUnauthorized,
+} from '../../activities/providers/request/encoded-body';
+import { isRecord } from '../../activities/providers/untrusted-json';
 import type { AssistantMessage } from '../../workflows/core/message';
 import { cases, fc } from '../support/properties';
 import { requestFor, userMessage } from './support/provider-bench';
 import { anyTranscript, damagedTranscript } from './support/transcripts';
+
+const encoded = (body: object): string => Buffer.concat(bodyPieces(body)).toString();
 
 describe('the bytes', () => {
   const message = fc.record(
@@ -18,36 +24,65 @@ describe('the bytes', () => {
     { requiredKeys: ['role'] },
   );
   const body = fc.dictionary(
-    fc.oneof(fc.constantFrom('messages', 'input', 'model', '__proto__', 'content'), fc.string()),
+    fc.oneof(fc.constantFrom('messages', 'input', 'model', '__proto__'), fc.string()),
     fc.oneof(fc.jsonValue(), fc.array(fc.oneof(message, fc.jsonValue())), fc.constant(undefined)),
   );
 
-  it('are those of JSON.stringify, at the first time and at the next', () => {
+  it('are those of JSON.stringify', () => {
     fc.assert(
       fc.property(body, (given) => {
-        const json = JSON.stringify(given);
-        expect(bodyBytes(given).toString()).toBe(json);
-        expect(bodyBytes(given).toString()).toBe(json);
+        expect(encoded(given)).toBe(JSON.stringify(given));
       }),
       cases(500),
+    );
+  });
+
+  it('are those of JSON.stringify whatever was sent before', () => {
+    const size = fc.constantFrom(10, 20_000, 40_000, 70_000);
+    const journey = fc.record({
+      sizes: fc.array(size, { minLength: 6, maxLength: 6 }),
+      // Each request has some of the messages, in an order of its own.
+      requests: fc.array(fc.array(fc.nat(5), { maxLength: 8 }), { minLength: 2, maxLength: 6 }),
+    });
+    fc.assert(
+      fc.property(journey, ({ sizes, requests }) => {
+        const pool = sizes.map((chars, n) => ({ role: 'user', content: `${n} ü`.padEnd(chars) }));
+        for (const indices of requests) {
+          const given = { messages: indices.map((index) => pool[index]), model: 'm' };
+          // Not `toBe`, which would print the whole of them.
+          expect(encoded(given) === JSON.stringify(given)).toBe(true);
+        }
+      }),
+      cases(200),
     );
   });
 
   it('hold texts of any script, and quotes', () => {
     const text = 'Grüße, 世界, 👋, "quoted"\n\u2028';
     const given = { messages: [{ role: 'user', content: [{ type: 'text', text }] }] };
-    expect(JSON.parse(bodyBytes(given).toString())).toEqual(given);
+    expect(JSON.parse(encoded(given))).toEqual(given);
   });
 
   it.each([
-    ['a message', (part: object) => ({ messages: [part] })],
-    ['an item of the Responses API', (part: object) => ({ input: [part, { role: 'user' }] })],
-  ])('of %s are made once', (_what, bodyOf) => {
-    const toJSON = jest.fn(() => ({ type: 'text', text: 'hi' }));
-    const part = { toJSON };
-    const bodies = [bodyBytes(bodyOf(part)), bodyBytes(bodyOf(part))];
-    expect(toJSON).toHaveBeenCalledTimes(1);
-    expect(String(bodies[1])).toContain('{"type":"text","text":"hi"}');
+    ['a short body', 10, Buffer],
+    ['a long body', 70_000, ReadableStream],
+  ])('of %s are sent whole, with their number', async (_what, chars, form) => {
+    const { body, headers } = encodedBody({ messages: [{ content: 'ü'.repeat(chars) }] });
+    expect(body).toBeInstanceOf(form);
+    const bytes = Buffer.from(await new Response(body).arrayBuffer());
+    expect(JSON.parse(bytes.toString())).toEqual({ messages: [{ content: 'ü'.repeat(chars) }] });
+    expect(headers['content-length']).toBe(`${bytes.length}`);
+  });
+
+  it.each(['messages', 'input'])('of %s are made once where they fill a piece', (field) => {
+    const toJSON = jest.fn(() => 'a'.repeat(30_000));
+    const list = Array.from({ length: 7 }, () => ({ toJSON }));
+    const first = bodyPieces({ [field]: list });
+    expect(toJSON).toHaveBeenCalledTimes(7);
+    const next = bodyPieces({ [field]: [...list, { role: 'user' }] });
+    // The first one alone fills none.
+    expect(toJSON).toHaveBeenCalledTimes(8);
+    expect(next[2]).toBe(first[2]);
   });
 });
 
@@ -118,7 +153,7 @@ describe('a conversation', () => {
           const messages = whole.slice(0, Math.max(1, whole.length - left));
           const request = requestFor('chat', { model, messages, ...(thoughts && { thoughts }) });
           const fresh = bodyOf({ ...request, messages: structuredClone(messages) });
-          expect(bodyBytes(bodyOf(request)).toString()).toBe(JSON.stringify(fresh));
+          expect(JSON.stringify(bodyOf(request))).toBe(JSON.stringify(fresh));
         }
       }),
       cases(400),
@@ -139,22 +174,21 @@ describe('a conversation', () => {
     const turnOf = (n: number): ModelRequest['messages'] => {
       const toolCallId = `call-${n}`;
       const call = { type: 'tool-call', toolCallId, name: 'look', input: { n } } as const;
-      const result = { toolCallId, name: 'look', content: `${n}`, isError: false };
+      const result = { toolCallId, name: 'look', content: `${n}`.padEnd(8_000), isError: false };
       return [
         { role: 'assistant', vendor: 'earlier', model: 'earlier', blocks: [call] },
         { role: 'tool', results: [{ type: 'tool-result', ...result }] },
       ];
     };
-    const messages = [userMessage('Look.'), ...[1, 2, 3, 4, 5, 6].flatMap(turnOf)];
-    bodyBytes(bodyOf(requestFor('chat', { messages })));
-    const longer = bodyOf(requestFor('chat', { messages: [...messages, ...turnOf(7)] }));
+    const messages = [userMessage('Look.'), ...[...Array(20).keys()].flatMap(turnOf)];
+    bodyPieces(bodyOf(requestFor('chat', { messages })));
+    const longer = bodyOf(requestFor('chat', { messages: [...messages, ...turnOf(20)] }));
     const stringify = jest.spyOn(JSON, 'stringify');
     try {
-      bodyBytes(longer);
-      const encoded = stringify.mock.calls.map(([value]: readonly unknown[]) => value);
-      const parts = encoded.filter((value) => typeof value === 'object' && !Array.isArray(value));
-      // The call, its result, a breakpoint that moved, and the message that had it.
-      expect(parts.length).toBeLessThanOrEqual(4);
+      bodyPieces(longer);
+      const made = stringify.mock.calls.filter(([value]: readonly unknown[]) => isRecord(value));
+      // Two pieces of eight turns each are known; the rest, tools, and the first message are not.
+      expect(made.length).toBeLessThanOrEqual(12);
     } finally {
       stringify.mockRestore();
     }
