@@ -123,15 +123,16 @@ function conversationOf(
   const first = (): unknown => [request.system, request.tools, vendor, request.thoughts];
   const prefix = new BoundPrefix(dialect, first, (part: PromptPart) => [part]);
   const own: Own = { model: request.model, vendor, dialect, thoughts, isForgetful, ids, prefix };
-  const messages = repairTranscript(sendableMedia(request, 'chat')).flatMap((message) => {
+  const messages: ChatMessage[] = [];
+  for (const message of repairTranscript(sendableMedia(request, 'chat'))) {
     const built = messagesOf(message, own);
+    messages.push(...built);
     if (dialect.thoughts?.as === 'details')
       prefix.add({
         source: message,
         sent: () => built.map((each) => ({ ...each, reasoning_details: undefined })),
       });
-    return built;
-  });
+  }
   return { messages, prefix };
 }
 
@@ -207,12 +208,14 @@ const callsIn = perObject(({ blocks }: AssistantMessage): readonly ToolCallBlock
   blocks.filter((block) => block.type === 'tool-call'),
 );
 
+const noThoughts: readonly ReasoningBlock[] = [];
+
 function assistantMessages(message: AssistantMessage, own: Own): readonly ChatMessage[] {
   const { model, vendor, dialect, thoughts, isForgetful, ids, prefix } = own;
   const fitting =
     thoughts?.as === 'details'
       ? ownThoughts(message, own).filter((block) => prefix.holds(block))
-      : [];
+      : noThoughts;
   const callIds = callsIn(message).map((call) => ids.sent(call));
   const dependsOn = [model, vendor, dialect, thoughts, isForgetful, ...callIds, ...fitting];
   return lastSent.get(message, dependsOn, () => builtMessages(message, own, callIds, fitting));

@@ -34,13 +34,13 @@ export class PerObjectWhile<Key extends object, Result> {
 
   get(key: Key, dependsOn: readonly unknown[], make: () => Result): Result {
     const last = this.#last.get(key);
-    if (
-      last?.dependedOn.length === dependsOn.length &&
-      dependsOn.every((each, index) => each === last.dependedOn[index])
-    )
-      return last.result;
+    if (last !== undefined && isSameList(last.dependedOn, dependsOn)) return last.result;
     const result = make();
     this.#last.set(key, { result, dependedOn: dependsOn });
     return result;
   }
+}
+
+function isSameList(left: readonly unknown[], right: readonly unknown[]): boolean {
+  return left.length === right.length && left.every((each, index) => each === right[index]);
 }

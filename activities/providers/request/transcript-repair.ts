@@ -42,12 +42,12 @@ export function repairTranscript(
   { isOpen = false } = {},
 ): readonly Message[] {
   const repaired: Message[] = [];
-  const takeResult = resultTaker(messages);
+  const resultsOf = isPaired(messages) ? followingResults(messages) : gatheredResults(messages);
   const ids = new Set<string>();
   messages.forEach((message, index) => {
     if (message.role === 'user') repaired.push(...repairedUser(message));
     if (message.role === 'assistant')
-      repaired.push(...repairedTurn(message, index, takeResult, ids));
+      repaired.push(...repairedTurn(message, resultsOf(message, index), ids));
   });
   if (repaired[0]?.role !== 'user') repaired.unshift(userText(omittedStartText));
   if (!isOpen && repaired.at(-1)?.role === 'assistant') repaired.push(userText(continueText));
@@ -69,28 +69,56 @@ const callsOf = perObject(({ blocks }: AssistantMessage): readonly ToolCallBlock
 /** A message of the model, and the results of its calls behind it. */
 function repairedTurn(
   message: AssistantMessage,
-  index: number,
-  takeResult: TakeResult,
+  found: RepairedTurn['found'],
   ids: Set<string>,
 ): readonly Message[] {
-  const calls = callsOf(message);
-  const found = calls.map(({ toolCallId }) => takeResult(toolCallId, index));
-  const own = new Set(calls.map(({ toolCallId }) => toolCallId));
-  const isUnique = own.size === calls.length && ![...own].some((id) => ids.has(id));
-  const known = isUnique ? repairedTurns.get(message) : undefined;
-  if (known?.found.every((result, at) => result === found[at]) === true) {
-    for (const id of own) ids.add(id);
-    return known.messages;
-  }
-  const messages = rebuiltTurn(message, found, ids);
-  if (isUnique) repairedTurns.set(message, { found, messages });
+  if (!takeIds(callsOf(message), ids)) return rebuiltTurn(message, found, ids);
+  const known = repairedTurns.get(message);
+  if (known?.found.every((result, at) => result === found[at]) === true) return known.messages;
+  const messages = rebuiltTurn(message, found, new Set());
+  repairedTurns.set(message, { found, messages });
   return messages;
 }
 
-/** Takes the result of a call, each at most once, and only from behind the call. */
-type TakeResult = (toolCallId: string, callIndex: number) => ToolResultBlock | undefined;
+/** Takes the ids of calls, if they differ from each other and from those that are taken. */
+function takeIds(calls: readonly ToolCallBlock[], ids: Set<string>): boolean {
+  for (const [at, { toolCallId }] of calls.entries()) {
+    if (ids.has(toolCallId)) {
+      for (const own of calls.slice(0, at)) ids.delete(own.toolCallId);
+      return false;
+    }
+    ids.add(toolCallId);
+  }
+  return true;
+}
 
-function resultTaker(messages: readonly Message[]): TakeResult {
+/** The results of a message's calls. */
+type ResultsOf = (message: AssistantMessage, index: number) => RepairedTurn['found'];
+
+/** Whether all results follow their calls at once, and in their order, as every sound run leaves them. */
+function isPaired(messages: readonly Message[]): boolean {
+  let calls: readonly ToolCallBlock[] = [];
+  for (const message of messages) {
+    const results = message.role === 'tool' ? message.results : [];
+    if (results.length !== calls.length) return false;
+    for (let at = 0; at < calls.length; at += 1)
+      if (results[at]?.toolCallId !== calls[at]?.toolCallId) return false;
+    calls = message.role === 'assistant' ? callsOf(message) : [];
+  }
+  return calls.length === 0;
+}
+
+const noResults: readonly ToolResultBlock[] = [];
+
+function followingResults(messages: readonly Message[]): ResultsOf {
+  return (_message, index) => {
+    const next = messages[index + 1];
+    return next?.role === 'tool' ? next.results : noResults;
+  };
+}
+
+/** Finds each result at most once, and only behind its call. */
+function gatheredResults(messages: readonly Message[]): ResultsOf {
   const left = new Map<string, { readonly index: number; readonly result: ToolResultBlock }[]>();
   messages.forEach((message, index) => {
     if (message.role !== 'tool') return;
@@ -100,11 +128,12 @@ function resultTaker(messages: readonly Message[]): TakeResult {
       else same.push({ index, result });
     }
   });
-  return (toolCallId, callIndex) => {
-    const same = left.get(toolCallId) ?? [];
-    const place = same.findIndex(({ index }) => index > callIndex);
-    return place < 0 ? undefined : same.splice(place, 1)[0]?.result;
-  };
+  return (message, callIndex) =>
+    callsOf(message).map(({ toolCallId }) => {
+      const same = left.get(toolCallId) ?? [];
+      const place = same.findIndex(({ index }) => index > callIndex);
+      return place < 0 ? undefined : same.splice(place, 1)[0]?.result;
+    });
 }
 
 function userText(text: string): UserMessage {
