@@ -14,19 +14,25 @@ export interface OfferedDefinition extends RunDefinition {
   readonly outputs: StoredOutputs;
 }
 
+type NamedOutput = readonly [ref: ContentHash, what: string];
+
+const namedIn = perObject((message: Message): readonly NamedOutput[] => {
+  const media = mediaOf(message)
+    .filter(({ removed }) => removed === true)
+    .map(({ ref, type }): NamedOutput => [ref, type === 'image' ? 'an image' : 'a document']);
+  if (message.role === 'tool')
+    return message.results
+      .flatMap(({ name, blob }): NamedOutput[] => (blob ? [[blob, `output of ${name}`]] : []))
+      .concat(media);
+  if (message.role !== 'user') return media;
+  const what = message.summary === undefined ? 'a shortened text' : 'the summary';
+  return media.concat((message.refs ?? []).map((ref): NamedOutput => [ref, what]));
+});
+
 /** The stored outputs that a conversation names. */
 export function storedOutputs(messages: readonly Message[]): StoredOutputs {
   const found = new Map<ContentHash, string>();
-  for (const message of messages) {
-    if (message.role === 'tool')
-      for (const { name, blob } of message.results)
-        if (blob !== undefined) found.set(blob, `output of ${name}`);
-    for (const { ref, type, removed } of mediaOf(message))
-      if (removed === true) found.set(ref, type === 'image' ? 'an image' : 'a document');
-    if (message.role === 'user')
-      for (const ref of message.refs ?? [])
-        found.set(ref, message.summary === undefined ? 'a shortened text' : 'the summary');
-  }
+  for (const message of messages) for (const [ref, what] of namedIn(message)) found.set(ref, what);
   return found;
 }
 
