@@ -110,6 +110,30 @@ test.each(['lost', 'timed-out', 'cancelled'] as const)(
   },
 );
 
+test.each([
+  ['irreversible', 'write failed: read ECONNRESET', true],
+  ['irreversible', 'connect ECONNREFUSED 127.0.0.1:80', undefined],
+  ['irreversible', 'the room is taken', undefined],
+  ['read', 'write failed: read ECONNRESET', undefined],
+] as const)(
+  'of a tool that is %s, "%s" leaves the outcome unknown: %s',
+  async (effect, why, is) => {
+    const { call } = await callsOf(defineTool({ ...base, effect, execute }));
+    await call();
+    const result = await call({ ended: { type: 'failed', reason: 'error', message: why } });
+    expect(result.isOutcomeUnknown).toBe(is);
+    expect(result.error?.message).toContain(why);
+  },
+);
+
+test('a result that ended more workers than a call may lose is not read again', async () => {
+  const { call } = await callsOf(irreversible);
+  await call();
+  const ended: WorkEnd = { type: 'completed', output: { room: 7 } };
+  const { error } = await call({ ended }, defaultLimits.maxLostWorkers + 2);
+  expect(error?.message).toContain(`ended ${defaultLimits.maxLostWorkers + 1} workers that read`);
+});
+
 test('asks the probe of a reconcilable tool where the work was lost', async () => {
   const probe = (): Promise<ProbeAnswer> => Promise.resolve({ type: 'applied', output: 'room 7' });
   const { call } = await callsOf(defineTool({ ...base, effect: 'reconcilable', execute, probe }));

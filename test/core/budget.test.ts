@@ -7,16 +7,18 @@ import {
   costOf,
   reserve,
 } from '../../workflows/core/budget/budget';
-import { costText } from '../../workflows/core/budget/spend';
 import type { ModelPrice } from '../../workflows/core/budget/spend';
 import {
   costNanoUsd,
+  costText,
   usdText,
   addSpend,
   estimatedSpend,
   noSpend,
   spendOf,
   noUsage,
+  worstPromptNanoUsd,
+  worstRequestNanoUsd,
 } from '../../workflows/core/budget/spend';
 import type { RunState } from '../../workflows/core/run/state';
 import { endOfSubagent } from '../../workflows/core/subagents/outcome';
@@ -51,6 +53,11 @@ describe('prices', () => {
     expect(costNanoUsd({ ...price, cacheRead: 0.0028 }, { ...noUsage, cacheReadTokens: 1 })).toBe(
       3,
     );
+  });
+
+  test('a prompt costs at most as much as if all of it were written to the cache', () => {
+    expect(worstPromptNanoUsd(price, 1_000)).toBe(3_750_000);
+    expect(worstRequestNanoUsd(price, 1_000, 10)).toBe(3_750_000 + 150_000);
   });
 
   test('a long prompt pays its own rate for every token', () => {
@@ -109,6 +116,13 @@ describe('the ledger', () => {
     expect(costText(costOf(charged))).toBe(
       '$0.000750 of $0.00200, $0.000450 of it estimated, at most $0.000900',
     );
+  });
+
+  test.each([
+    [2, 0, 'unknown (2 calls of unknown cost)'],
+    [1, 0.0015, 'unknown (1 calls of unknown cost, the others $0.00150)'],
+  ])('tells of %i calls of unknown cost, and $%f of others', (unpricedCalls, pricedUsd, words) => {
+    expect(costText({ unpricedCalls, pricedUsd })).toBe(words);
   });
 
   test('says unknown, not zero, if nothing was held for a call that was not heard from again', () => {

@@ -223,6 +223,36 @@ test('a run without a policy never recovers: the guard ends its loop', () => {
   expect(driver.outcome).toMatchObject({ status: 'failed', reason: 'guard_loop' });
 });
 
+/** The approval that a run waits for. */
+function asked(driver: RunDriver): string {
+  while (pendingItems(driver.state).length === 0) if (!driver.step()) throw new Error('at rest');
+  const [item] = pendingItems(driver.state);
+  if (item?.type !== 'approval') throw new Error(`the run waits for: ${item?.type ?? 'nothing'}`);
+  return item.approvalId;
+}
+
+test.each([
+  ['alternative-tool', 'approve', /You are stuck[^]*Way out: alternative-tool/],
+  ['alternative-tool', 'reject', /did not approve this way out[^]*They said: Too dear\./],
+  ['give-up', 'reject', /did not approve this way out[^]*They said: Too dear\./],
+] as const)('a plan of %s, which a person has to approve: %s', (strategy, decision, told) => {
+  const plan = { action: action({ strategy, confidence: 0.6 }), digest: 'd' };
+  const driver = stuckRun(() => plan, { escalate: 'wait' }, 'You are stuck');
+  driver.say({
+    ...{ type: 'approval-resolved', approvalId: asked(driver), decision },
+    reason: 'Too dear.',
+  });
+  expect(driver.run().outcome.status).toBe('completed');
+  expect(driver.requests.at(-1)?.input.note).toMatch(told);
+});
+
+test('a run gives up where a person approves it', () => {
+  const plan = { action: action({ strategy: 'give-up', confidence: 0.6 }), digest: 'd' };
+  const driver = stuckRun(() => plan, { escalate: 'wait' });
+  driver.say({ type: 'approval-resolved', approvalId: asked(driver), decision: 'approve' });
+  expect(driver.run().outcome).toMatchObject({ status: 'failed', reason: 'gave_up' });
+});
+
 test('any plan at any time leads every stuck run to a readable end', () => {
   const strategies = fc.constantFrom<RecoveryAction['strategy']>(
     'retry',

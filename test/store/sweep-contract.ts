@@ -73,6 +73,9 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       const [young = ''] = await chain(undefined, 'a first node', 'and another');
       for (const key of ['gone/r/1', 'other/r/1'])
         await store.beginTool({ key, tool: 't', inputDigest: 'd', startedAtMs: 1 });
+      // The other run was given what the erased one did.
+      const both = { key: 'gone/r/2', source: 'other/r/0', tool: 't', inputDigest: 'd' };
+      await store.beginTool({ ...both, startedAtMs: 1 });
       const named = (hash: string, runKey: string) => ({
         hashes: new Set([hash]),
         runKeys: new Set([runKey]),
@@ -86,7 +89,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       expect(planned).toMatchObject({
         nodes: { removed: 2, kept: 6 },
         blobs: { removed: 1, kept: 1 },
-        toolRecords: { removed: 1, kept: 1 },
+        toolRecords: { removed: 1, kept: 2 },
         shared: 3,
       });
       expect(planned.chunks.removed).toBeGreaterThan(0);
@@ -105,6 +108,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
       expect(await fresh.loadTranscript(young)).toHaveLength(1);
       expect(await fresh.getTool('gone/r/1')).toEqual({ type: 'none' });
       expect(await fresh.getTool('other/r/1')).toMatchObject({ type: 'begun' });
+      expect(await fresh.getTool('gone/r/2')).not.toEqual({ type: 'none' });
       await fresh.close();
       expect(await store.erase({ ...options, dryRun: false })).toMatchObject({
         nodes: { removed: 0 },
