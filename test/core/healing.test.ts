@@ -139,6 +139,15 @@ test.each<[string, readonly ScriptedReply[], Expected]>([
       corrections: { troubles: 2, atFirstRetry: 2 },
     },
   ],
+  [
+    'a failure across a reply whose only call names no tool',
+    [calls(read('bad')), calls(unknown), calls(read('good')), done],
+    {
+      healed: { [failure]: 1, invalid_tool: 1 },
+      healedBy: { model: 2 },
+      corrections: { troubles: 2, atFirstRetry: 2 },
+    },
+  ],
 ])('heals %s', (_what, replies, { corrections, ...expected }) => {
   const { outcome, entries } = drive(replies, { tool: reads() });
   const { healed, healedBy } = outcome.report;

@@ -14,6 +14,7 @@ import {
   typesOf,
 } from '../support/builders';
 import { transition } from '../../workflows/core/run/transition';
+import { callsOf } from '../../workflows/core/tools/state';
 
 const snapshot: Partial<AgentSnapshot> = {
   tools: [aTool('research', { subagent: { agent: 'researcher', tools: [] } })],
@@ -31,7 +32,10 @@ function startsOf(commands: readonly RunCommand[]): readonly Start[] {
   return commands.filter((command): command is Start => command.type === 'run-subagent');
 }
 
-function ended(activeMs: number, nanoUsd = 1_000): SubagentEnd {
+function ended(
+  activeMs: number,
+  nanoUsd = 1_000,
+): Extract<SubagentEnd, { readonly type: 'ended' }> {
   return {
     type: 'ended',
     status: 'completed',
@@ -81,6 +85,16 @@ test('what they consumed is counted; side by side they take the time of the long
     type: 'run-tool',
     input: { answer: { runId: 'wf-1/t1.2', head: 'child-head' } },
   });
+});
+
+test('one that failed gives no answer, whatever it had said', () => {
+  const [running] = aRunWithCalls(three, snapshot);
+  const end: SubagentEnd = { ...ended(1), status: 'failed', message: 'out of money' };
+  const [after, commands] = takeAll(running, { type: 'subagent-ended', toolCallId: 'a', end });
+  expect(typesOf(commands)).not.toContain('run-tool');
+  const call = callsOf(after).find(({ call: { toolCallId } }) => toolCallId === 'a');
+  expect(call?.status).toMatchObject({ type: 'settled' });
+  expect(JSON.stringify(call?.status)).toContain('out of money');
 });
 
 test('a second word of the same subagent changes nothing', () => {
