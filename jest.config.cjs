@@ -19,12 +19,12 @@ const ignored = ['/node_modules/', 'fixture-project'];
 
 module.exports = {
   // More than the two cores of a small machine: the suites with servers and killed workers mostly wait.
-  maxWorkers: 5,
+  maxWorkers: 4,
   // Node keeps the modules of ended test files (about 20 MB each): a worker process that is larger is replaced.
   workerIdleMemoryLimit: '1GB',
   testSequencer: '<rootDir>/test/support/waiting-first-sequencer.cjs',
   // Ends what hangs. No test measures by it, so it can be generous to a machine that is busy with other work.
-  testTimeout: 600_000,
+  testTimeout: 1_200_000,
   globalSetup: '<rootDir>/test/support/global-setup.cjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
   projects: [

@@ -10,7 +10,7 @@ const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
 const travels: readonly Travel[] = [
   'whole events',
   'CRLF',
-  'single bytes',
+  'pieces of three bytes',
   'pieces of seven bytes',
 ];
 const chains: readonly Chain[] = ['one route', 'one route that rests', 'two routes'];

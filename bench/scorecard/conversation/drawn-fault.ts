@@ -63,7 +63,7 @@ export type Chain =
   | 'two routes';
 
 /** How the bytes of the vendor's answers travel. */
-export type Travel = 'whole events' | 'CRLF' | 'single bytes' | 'pieces of seven bytes';
+export type Travel = 'whole events' | 'CRLF' | 'pieces of three bytes' | 'pieces of seven bytes';
 
 /** A fault with its place. */
 export interface DrawnFault {

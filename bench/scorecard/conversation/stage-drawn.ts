@@ -85,8 +85,9 @@ function traveling(step: ReplyStep, travel: Travel): ReplyStep {
       return step;
     case 'CRLF':
       return fault.crlf(step);
-    case 'single bytes':
-      return fault.oneByteChunks(step);
+    case 'pieces of three bytes':
+      // Each piece takes a turn of an event loop that all runs share.
+      return { ...step, delivery: { bytesPerWrite: 3 } };
     case 'pieces of seven bytes':
       return { ...step, delivery: { bytesPerWrite: 7 } };
   }
