@@ -13,9 +13,11 @@ test.each([
 });
 
 test.each([
-  ['no text', undefined],
-  ['no file', 'sqlite:'],
-  ['memory, which two connections do not share', 'sqlite::memory:'],
-])('an address of %s is refused, with what it may be', async (_what, url) => {
-  await expect(openStore(url as string)).rejects.toThrow(/sqlite:<path>|sqlite:/);
+  ['no text', undefined, 'is undefined'],
+  ['no file', 'sqlite:', 'does not name a file'],
+  ['memory', 'sqlite::memory:', 'keeps nothing after a crash'],
+])('an address of %s is refused, with what it may be', async (_what, url, why) => {
+  const opened = openStore(url as string);
+  await expect(opened).rejects.toThrow(why);
+  await expect(opened).rejects.toThrow('sqlite:<path>');
 });

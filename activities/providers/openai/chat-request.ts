@@ -5,14 +5,13 @@ import type {
   AssistantMessage,
   Message,
   ReasoningBlock,
-  ToolCallBlock,
   ToolResultBlock,
   UserMessage,
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix, type PromptPart } from '../request/bound-prefix';
 import { perObject, PerObjectWhile } from '../request/per-object';
-import { repairTranscript, unknownThought } from '../request/transcript-repair';
+import { callsOf, repairTranscript, unknownThought } from '../request/transcript-repair';
 import { dataUrl, fileName } from '../request/media-url';
 import { sendableMedia } from '../request/sendable-media';
 import { openAiStrict } from '../request/strict-schema';
@@ -204,10 +203,6 @@ const userMessage = perObject((message: UserMessage): ChatUserMessage => {
 
 const lastSent = new PerObjectWhile<AssistantMessage, readonly ChatMessage[]>();
 
-const callsIn = perObject(({ blocks }: AssistantMessage): readonly ToolCallBlock[] =>
-  blocks.filter((block) => block.type === 'tool-call'),
-);
-
 const noThoughts: readonly ReasoningBlock[] = [];
 
 function assistantMessages(message: AssistantMessage, own: Own): readonly ChatMessage[] {
@@ -216,7 +211,7 @@ function assistantMessages(message: AssistantMessage, own: Own): readonly ChatMe
     thoughts?.as === 'details'
       ? ownThoughts(message, own).filter((block) => prefix.holds(block))
       : noThoughts;
-  const callIds = callsIn(message).map((call) => ids.sent(call));
+  const callIds = callsOf(message).map((call) => ids.sent(call));
   const dependsOn = [model, vendor, dialect, thoughts, isForgetful, ...callIds, ...fitting];
   return lastSent.get(message, dependsOn, () => builtMessages(message, own, callIds, fitting));
 }
@@ -275,7 +270,7 @@ function sentCalls(
   thoughts: ReturnedThoughts | undefined,
 ): OpenAI.Chat.ChatCompletionMessageFunctionToolCall[] {
   const extras = own.flatMap(({ opaque }) => asList(opaque?.['toolCallExtras']));
-  return callsIn(message).map(({ name, input }, index) => ({
+  return callsOf(message).map(({ name, input }, index) => ({
     id: ids[index] ?? '',
     type: 'function',
     function: { name, arguments: JSON.stringify(input) },

@@ -7,9 +7,9 @@ import type {
   ReasoningBlock,
   UserMessage,
 } from '../../../workflows/core/message';
-import { PerObjectWhile } from '../request/per-object';
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
+import { PerObjectWhile } from '../request/per-object';
 import { repairTranscript } from '../request/transcript-repair';
 import { dataUrl, fileName } from '../request/media-url';
 import { sendableMedia } from '../request/sendable-media';

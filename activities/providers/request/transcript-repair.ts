@@ -7,7 +7,7 @@ import type {
   ToolResultBlock,
   UserMessage,
 } from '../../../workflows/core/message';
-import { perObject } from './per-object';
+import { perObject, PerObjectWhile } from './per-object';
 import { wellFormedObject, wellFormedText } from './well-formed';
 
 /** The result of a call for which the transcript has none. It claims neither success nor failure. */
@@ -54,30 +54,26 @@ export function repairTranscript(
   return repaired;
 }
 
-/** What a message of the model becomes with the results of its calls, where no other call has its ids. */
-interface RepairedTurn {
-  readonly found: readonly (ToolResultBlock | undefined)[];
-  readonly messages: readonly Message[];
-}
+/** The results of a message's calls, as far as there are any. */
+type FoundResults = readonly (ToolResultBlock | undefined)[];
 
-const repairedTurns = new WeakMap<AssistantMessage, RepairedTurn>();
+/** Of messages whose ids no other call has. */
+const lastRepaired = new PerObjectWhile<AssistantMessage, readonly Message[]>();
 
-const callsOf = perObject(({ blocks }: AssistantMessage): readonly ToolCallBlock[] =>
+/** The calls of a message. */
+export const callsOf = perObject(({ blocks }: AssistantMessage): readonly ToolCallBlock[] =>
   blocks.filter((block) => block.type === 'tool-call'),
 );
 
 /** A message of the model, and the results of its calls behind it. */
 function repairedTurn(
   message: AssistantMessage,
-  found: RepairedTurn['found'],
+  found: FoundResults,
   ids: Set<string>,
 ): readonly Message[] {
-  if (!takeIds(callsOf(message), ids)) return rebuiltTurn(message, found, ids);
-  const known = repairedTurns.get(message);
-  if (known?.found.every((result, at) => result === found[at]) === true) return known.messages;
-  const messages = rebuiltTurn(message, found, new Set());
-  repairedTurns.set(message, { found, messages });
-  return messages;
+  return takeIds(callsOf(message), ids)
+    ? lastRepaired.get(message, found, () => rebuiltTurn(message, found, new Set()))
+    : rebuiltTurn(message, found, ids);
 }
 
 /** Takes the ids of calls, if they differ from each other and from those that are taken. */
@@ -92,8 +88,7 @@ function takeIds(calls: readonly ToolCallBlock[], ids: Set<string>): boolean {
   return true;
 }
 
-/** The results of a message's calls. */
-type ResultsOf = (message: AssistantMessage, index: number) => RepairedTurn['found'];
+type ResultsOf = (message: AssistantMessage, index: number) => FoundResults;
 
 /** Whether all results follow their calls at once, and in their order, as every sound run leaves them. */
 function isPaired(messages: readonly Message[]): boolean {
@@ -166,7 +161,7 @@ const repairedUser = perObject((message: UserMessage): readonly UserMessage[] =>
 
 function rebuiltTurn(
   message: AssistantMessage,
-  found: RepairedTurn['found'],
+  found: FoundResults,
   ids: Set<string>,
 ): readonly Message[] {
   const answers: ToolResultBlock[] = [];
