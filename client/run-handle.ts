@@ -129,7 +129,7 @@ export class RunHandle<Output = JsonValue | undefined> {
     options: EventOptions & { readonly text?: true } = {},
   ): AsyncGenerator<RunMoment, void> {
     for await (const { entries, deltas, folded } of runEvents(this.access, options, true))
-      yield { entries, deltas, ...momentOf(folded) };
+      yield { entries, deltas, ...momentOf(this.access.runId, folded) };
   }
 
   /**

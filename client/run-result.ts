@@ -15,7 +15,7 @@ import type { SegmentEnd } from './history/facts';
 import type { FoldedSegment } from './history/fold';
 import { foldToEnd } from './history/read-history';
 import { abortable } from './run-access';
-import { isNotFound } from './temporal-failure';
+import { isNotFound, readingHistory } from './temporal-failure';
 
 function isOutcome(value: unknown): value is RunOutcome {
   return typeof value === 'object' && value !== null && 'status' in value && 'report' in value;
@@ -101,7 +101,8 @@ async function endOf(client: WorkflowClient, runId: string): Promise<RunOutcome>
     if (isOutcome(outcome)) return outcome;
   }
   // A cancelled, terminated, or broken workflow carries no outcome.
-  const outcome = outcomeOf(await foldToEnd(client, runId));
+  const folded = await foldToEnd(client, runId);
+  const outcome = readingHistory(runId, () => outcomeOf(folded));
   if (outcome !== undefined) return outcome;
   throw new ClientError(
     'invalid-input',

@@ -11,6 +11,7 @@ import type { FoldedSegment } from './history/fold';
 import type { RunAccess } from './run-access';
 import { foldToEnd } from './history/read-history';
 import { outcomeOf } from './run-result';
+import { readingHistory } from './temporal-failure';
 
 /** Milliseconds that a worker may take to answer a query before history is read instead. */
 const queryTimeoutMs = 5_000;
@@ -45,16 +46,23 @@ export async function lookAt(access: RunAccess): Promise<Look> {
 
 /** Errors: `run-not-found` for a run whose history is past its retention. */
 async function momentNow({ client, runId }: RunAccess): Promise<Look> {
-  const { status, pending } = momentOf(await foldToEnd(client, runId));
+  const { status, pending } = momentOf(runId, await foldToEnd(client, runId));
   if (status !== undefined) return { status, pending };
   throw new ClientError('run-not-found', `Run "${runId}" has no history any more.`);
 }
 
-/** Where a folded run is, ended where the workflow was ended from outside. */
-export function momentOf(folded: FoldedSegment): {
+/** Where a run is, and what waits for a person; no status without a history. */
+interface Moment {
   readonly status?: RunStatusView;
   readonly pending: readonly PendingItem[];
-} {
+}
+
+/** Where a folded run is, ended where the workflow was ended from outside. Errors: as `readingHistory`. */
+export function momentOf(runId: string, folded: FoldedSegment): Moment {
+  return readingHistory(runId, () => momentIn(folded));
+}
+
+function momentIn(folded: FoldedSegment): Moment {
   const { state, begun } = folded;
   if (state === undefined) return { pending: [] };
   const outcome = outcomeOf(folded);

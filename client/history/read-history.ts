@@ -4,13 +4,15 @@ import type { AgentRunInput } from '../../workflows/contract';
 import { agentRunWorkflow } from '../../workflows/contract';
 import { ClientError } from '../client-error';
 import { describeWorkflow } from '../known-to-server';
-import { isNotFound } from '../temporal-failure';
+import { isNotFound, readingHistory } from '../temporal-failure';
 import type { HistoryFact } from './facts';
 import { HistoryReader } from './facts';
 import type { FoldedSegment, RunEntry } from './fold';
 import { SegmentFold } from './fold';
 import type { ReadOptions } from './pages';
 import { historyPages } from './pages';
+
+type SegmentBegan = Extract<HistoryFact, { type: 'segment-began' }>;
 
 /** A piece of a run's timeline, and the state that it led to. */
 export interface FoldedPiece {
@@ -95,7 +97,9 @@ async function firstSegment(
       'invalid-input',
       `Workflow "${workflowId}" is not an agent run: its type is "${began.workflowType}".`,
     );
-  while (began.previousRunId !== undefined && segmentOf(began) > fromSegment) {
+  const numberOf = (begun: SegmentBegan): number =>
+    readingHistory(workflowId, () => segmentOf(begun));
+  while (began.previousRunId !== undefined && numberOf(began) > fromSegment) {
     try {
       const previous = await beginning(client, workflowId, began.previousRunId);
       runId = began.previousRunId;
@@ -109,7 +113,7 @@ async function firstSegment(
 }
 
 /** The number of a segment, from 1: it begins with the state of the one before. */
-function segmentOf({ input }: Extract<HistoryFact, { type: 'segment-began' }>): number {
+function segmentOf({ input }: SegmentBegan): number {
   return ((input as AgentRunInput).state?.counters.segments ?? 0) + 1;
 }
 
@@ -117,7 +121,7 @@ async function beginning(
   client: WorkflowClient,
   workflowId: string,
   runId: string,
-): Promise<Extract<HistoryFact, { type: 'segment-began' }>> {
+): Promise<SegmentBegan> {
   const { history } = await client.workflowService.getWorkflowExecutionHistory({
     namespace: client.options.namespace,
     execution: { workflowId, runId },

@@ -13,6 +13,7 @@ import type { HistoryFact } from './facts';
 import type { RunAccess } from '../run-access';
 import { readFacts } from './read-history';
 import { statusOf } from '../run-status';
+import { readingHistory } from '../temporal-failure';
 
 /** A point of a run's transcript. */
 export interface TranscriptPoint {
@@ -103,14 +104,17 @@ async function headsOf(facts: Facts, runId: string): Promise<Heads> {
     agents: new Map(),
     after: new Map(),
   };
-  for await (const page of facts)
-    for (const fact of page) {
-      if (fact.type === 'segment-began') {
-        heads.runKey = `${runId}/${fact.firstRunId}`;
-        takeStart(heads, fact.input as AgentRunInput);
-      }
-      if (fact.type === 'activity-completed') takeResult(heads, fact);
+  const take = (fact: HistoryFact): void => {
+    if (fact.type === 'segment-began') {
+      heads.runKey = `${runId}/${fact.firstRunId}`;
+      takeStart(heads, fact.input as AgentRunInput);
     }
+    if (fact.type === 'activity-completed') takeResult(heads, fact);
+  };
+  for await (const page of facts)
+    readingHistory(runId, () => {
+      page.forEach(take);
+    });
   return heads;
 }
 
@@ -142,6 +146,11 @@ export async function transcriptHead(
   return { head, storeId };
 }
 
+/** Key of the run that started the tree; undefined for one that nobody called. */
+function treeKeyOf({ parent }: RunRequest): string | undefined {
+  return parent?.callers?.map(({ key }) => runKeyOf(key))[0];
+}
+
 function noTranscript(runId: string): ClientError {
   return new ClientError('no-transcript', `Run "${runId}" has no transcript yet.`);
 }
@@ -166,7 +175,7 @@ export async function pointIn(
       'invalid-input',
       `Run "${runId}" has no transcript after iteration ${String(iteration)}: it has come to iteration ${last}, and what is past the retention of its history is not known.`,
     );
-  const treeKey = request.parent?.callers?.map(({ key }) => runKeyOf(key))[0];
+  const treeKey = readingHistory(runId, () => treeKeyOf(request));
   // Until a later model call adds them, the results of the iteration's tools are not in the transcript.
   const reached = iteration ?? last - 1;
   const origin: Origin = {

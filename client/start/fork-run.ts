@@ -6,6 +6,7 @@ import { ClientError } from '../client-error';
 import type { RunAccess } from '../run-access';
 import { foldToEnd } from '../history/read-history';
 import { statusOf } from '../run-status';
+import { readingHistory } from '../temporal-failure';
 import type { StoredStart } from './start-run';
 import { checkSameStore } from './start-run';
 import { transcriptPoint } from '../history/transcript-point';
@@ -92,7 +93,9 @@ export async function continuedStart(
     ...rest,
     head,
     storeId,
-    origins: withKnown(origins, [...pendingResults, ...(runtimeResults ?? []).map(own)]),
+    origins: readingHistory(access.runId, () =>
+      withKnown(origins, [...pendingResults, ...(runtimeResults ?? []).map(own)]),
+    ),
     ...(pendingResults.length === 0 ? {} : { pendingResults }),
     ...defined({ runtimeResults }),
   };

@@ -6,11 +6,13 @@ import { tsToMs } from '@temporalio/common/lib/time';
 import { signalNames } from '../../workflows/contract';
 import { defined } from '../../workflows/core/json';
 import { ClientError } from '../client-error';
+import type { RunEntry } from '../history/fold';
 import { SegmentFold } from '../history/fold';
 import { readFacts } from '../history/read-history';
 import type { RunAccess } from '../run-access';
 import { attempt } from '../run-access';
 import { outcomeOf } from '../run-result';
+import { readingHistory } from '../temporal-failure';
 import { explain } from './explain';
 import type { OpenActivity, RunExplanation, Surroundings, WhyFacts } from './explanation';
 import { StoryTeller } from './story';
@@ -47,7 +49,7 @@ async function factsOf(access: RunAccess, ownTaskQueue: string): Promise<WhyFact
     nowMs: Date.now(),
     state,
     ...told,
-    ...defined({ outcome: outcomeOf(folded) }),
+    ...defined({ outcome: readingHistory(runId, () => outcomeOf(folded)) }),
     isTerminated: folded.end?.type === 'terminated',
     surroundings: await surroundingsOf(client, runId, described),
     ownTaskQueue,
@@ -59,14 +61,19 @@ async function storyOf({ client, runId }: RunAccess) {
   const teller = new StoryTeller();
   let fold = new SegmentFold(runId);
   let stoppedBy: string | undefined;
+  const tell = (entries: readonly RunEntry[]): void => {
+    readingHistory(runId, () => {
+      for (const entry of entries) teller.add(entry);
+    });
+  };
   for await (const facts of readFacts(client, runId)) {
     if (facts[0]?.type === 'segment-began') fold = new SegmentFold(runId);
     for (const fact of facts) {
       if (fact.type === 'signalled' && fact.name === signalNames.stop)
         stoppedBy ??= (fact.argument as { readonly by?: string } | undefined)?.by;
-      for (const entry of fold.take(fact)) teller.add(entry);
+      tell(fold.take(fact));
     }
-    for (const entry of fold.settle()) teller.add(entry);
+    tell(fold.settle());
   }
   return { folded: fold.folded(), story: teller.story(), ...defined({ stoppedBy }) };
 }

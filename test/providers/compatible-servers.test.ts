@@ -147,6 +147,26 @@ describe('tool calls', () => {
     expect(got.stopReason).toBe('tool-use');
   });
 
+  it('count whole after the finish reason', async () => {
+    const whole = { index: 0, id: 'p', function: { name: 'a', arguments: '{"x":1}' } };
+    const got = await replyTo(done, calls(whole));
+    expect(got.toolCalls.map(({ argumentsText }) => argumentsText)).toEqual(['{"x":1}']);
+  });
+
+  it.each([
+    ['no piece of the arguments', ['']],
+    ['a part of the arguments', ['', '{"x":']],
+  ])('do not run with %s after the finish reason', async (_what, pieces) => {
+    const begun = { index: 0, id: 'p', function: { name: 'a', arguments: '' } };
+    const late = pieces.map((piece) => calls({ index: 0, function: { arguments: piece } }));
+    emulator.script([rawStream(done, calls(begun), ...late, '[DONE]')]);
+    const sent = provider.send(requestFor('chat', { model: 'm' }), sendOptions());
+    expect(await failureOf(sent)).toMatchObject({
+      code: 'network',
+      message: expect.stringContaining('without its closing event') as string,
+    });
+  });
+
   it('keep the signature that their vendor wants back', async () => {
     const extra = { google: { thought_signature: 'sig' } };
     const got = await replyTo(

@@ -84,6 +84,8 @@ export class ChatReplyAssembly implements StreamAssembly {
   private reasoning = '';
   private refusal = '';
   private finishReason: string | undefined;
+  /** A piece of a call came after the finish reason. */
+  private hasLateCalls = false;
   private usage: Usage = noUsage;
 
   constructor(
@@ -103,7 +105,8 @@ export class ChatReplyAssembly implements StreamAssembly {
   }
 
   get isComplete(): boolean {
-    return this.finishReason !== undefined;
+    if (this.finishReason === undefined) return false;
+    return !this.hasLateCalls || this.calls.areWhole();
   }
 
   accept(event: unknown): EventMeaning {
@@ -168,6 +171,7 @@ export class ChatReplyAssembly implements StreamAssembly {
     const hasCallContent = callPieces(delta)
       .map((piece) => this.calls.accept(piece))
       .some(Boolean);
+    this.hasLateCalls ||= hasCallContent && this.finishReason !== undefined;
     const hasDetails = this.details.accept(property(delta, 'reasoning_details'));
     if (text !== '' || refusal !== '') return { isContent: true, text: said || refusal };
     return { isContent: reasoning !== '' || hasDetails || hasCallContent };

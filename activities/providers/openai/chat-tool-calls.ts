@@ -50,6 +50,11 @@ export class ChatToolCalls {
     return this.calls.map((call) => rawToolCall(call.id, call.name, wholeArguments(call)));
   }
 
+  /** Whether the arguments of every call are there as JSON. Blank ones are not: their pieces may be yet to come. */
+  areWhole(): boolean {
+    return this.calls.every((call) => isRecord(parsedJson(wholeArguments(call))));
+  }
+
   /** What must be sent back with each call, by position. */
   extras(): readonly { readonly index: number; readonly content: unknown }[] {
     return this.calls.flatMap((call, index) =>

@@ -26,7 +26,7 @@ function decoded(bytes: Buffer): HistoryEvents | undefined {
   }
 }
 
-/** Reads it through the client, as `holdfast show`, `status` and `why` do. */
+/** Reads it through the client, as `holdfast show`, `status`, `why` and forks do. */
 async function read(events: HistoryEvents): Promise<void> {
   const client = new AgentClient(new Client({ connection: serverWith(events) }), {
     taskQueue: 'fuzz',
@@ -39,7 +39,11 @@ async function read(events: HistoryEvents): Promise<void> {
       for await (const { id } of run.events()) ids.push(id);
     },
     () => run.status(),
+    () => run.pending(),
     () => run.why(),
+    () => run.transcriptHead(0),
+    () => run.transcriptHead(1),
+    () => run.transcriptHead(2),
   ];
   for (const reader of readers)
     await reader().catch((thrown: unknown) => {

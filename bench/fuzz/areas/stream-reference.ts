@@ -57,7 +57,9 @@ function piecesIn(wire: WireName, event: Fields, newest: number): readonly Piece
     typeof text === 'string' ? [[JSON.stringify(call), text]] : [];
   switch (wire) {
     case 'anthropic':
-      return piece(placeOf(event['index'], newest), fieldsOf(event['delta'])['partial_json']);
+      return event['type'] === 'content_block_delta'
+        ? piece(placeOf(event['index'], newest), fieldsOf(event['delta'])['partial_json'])
+        : [];
     case 'responses':
       return event['type'] === 'response.function_call_arguments.delta'
         ? piece(event['output_index'] ?? event['item_id'], event['delta'])
@@ -103,6 +105,8 @@ export function mayHaveSent(wire: WireName, text: string, argumentsText: string)
   });
   const byCall = new Map<string, string>();
   for (const [call, piece] of pieces) byCall.set(call, (byCall.get(call) ?? '') + piece);
+  // A call whose pieces are all blank takes no arguments.
+  if (argumentsText === '{}' && [...byCall.values()].includes('')) return true;
   const all = pieces.map(([, piece]) => piece).join('');
   const sent = [...byCall.values(), all, ...pieces.map(([, piece]) => piece), ...wholesIn(events)];
   return sent.some((each) => each === argumentsText || each.trim() === argumentsText.trim());
