@@ -10,11 +10,7 @@ import {
 import type { Context as ActivityContext } from '@temporalio/activity';
 import { CompleteAsyncError } from '@temporalio/activity';
 import type { Headers } from '@temporalio/common';
-import {
-  ApplicationFailure,
-  ApplicationFailureCategory,
-  defaultPayloadConverter,
-} from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 
 /** Activities whose call has a span of the workflow's. */
@@ -24,10 +20,10 @@ const calls: ReadonlySet<string> = new Set(['callModel', 'runTool']);
 function senderIn(headers: Headers): SpanContext | undefined {
   const payload = headers['_tracer-data'];
   if (payload === undefined) return undefined;
-  const { traceparent = '', tracestate } = defaultPayloadConverter.fromPayload<{
-    readonly traceparent?: string;
-    readonly tracestate?: string;
-  }>(payload);
+  // JSON, as the payload converter would read it; but that looks for the encoding first, and this is done for each activity.
+  const { traceparent = '', tracestate } = JSON.parse(
+    Buffer.from(payload.data ?? []).toString(),
+  ) as { readonly traceparent?: string; readonly tracestate?: string };
   const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
   const span = {
     ...{ traceId, spanId, traceFlags: parseInt(flags, 16), isRemote: true },

@@ -1,5 +1,5 @@
 /** The worker's log: pino, with secrets redacted, and the Temporal SDK's runtime bridged into it. */
-import type { LogMetadata, MetricsExporterConfig } from '@temporalio/worker';
+import type { LogLevel, LogMetadata, MetricsExporterConfig } from '@temporalio/worker';
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { DestinationStream, Logger } from 'pino';
 import { destination, pino } from 'pino';
@@ -30,13 +30,27 @@ function standardError(): DestinationStream {
   return destination({ fd: standardErrorFd, sync: true }).on('error', () => undefined);
 }
 
+/** Pino's names of the SDK's levels. */
+const pinoLevels = {
+  TRACE: 'trace',
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARN: 'warn',
+  ERROR: 'error',
+} as const satisfies Record<LogLevel, string>;
+
 /** Gives a pino logger the form that the Temporal SDK wants; pino's level decides what is written. */
-export function toTemporalLogger(logger: Logger): DefaultLogger {
-  return new DefaultLogger('TRACE', ({ level, message, meta }) => {
-    const name = level.toLowerCase() as Lowercase<typeof level>;
-    // The SDK traces every task.
-    if (logger.isLevelEnabled(name)) logger[name](plain(meta), message);
-  });
+export class TemporalLogger extends DefaultLogger {
+  constructor(private readonly pinoLogger: Logger) {
+    super('TRACE', ({ level, message, meta }) => {
+      pinoLogger[pinoLevels[level]](plain(meta), message);
+    });
+  }
+
+  /** The SDK traces every task, and asks for the time and copies what it knows before it gives the line to the function above. */
+  override log(level: LogLevel, message: string, meta?: LogMetadata): void {
+    if (this.pinoLogger.isLevelEnabled(pinoLevels[level])) super.log(level, message, meta);
+  }
 }
 
 /**
@@ -58,7 +72,7 @@ export function installRuntime(
     throw new SetupError(`The log level is "${log}"; use ${logLevels.join(', ')}.`);
   if (Runtime._instance !== undefined) return false;
   Runtime.install({
-    logger: toTemporalLogger(typeof log === 'string' ? createLogger(log) : log),
+    logger: new TemporalLogger(typeof log === 'string' ? createLogger(log) : log),
     ...(withoutWorkers ? { shutdownSignals: [] } : {}),
     telemetryOptions: {
       logging: { filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }), forward: {} },

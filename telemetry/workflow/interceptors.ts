@@ -11,26 +11,33 @@ import type {
 import { ContinueAsNew, proxySinks, workflowInfo } from '@temporalio/workflow';
 import { agentRunWorkflow } from '../../workflows/contract';
 import type { RunState } from '../../workflows/core/run/state';
+import type { RunStep } from '../../workflows/run-observer';
 import { observeRun } from '../../workflows/run-observer';
+import { GatheredReports } from './gathered-reports';
 import { logStep } from './run-log';
 import { countsOf } from './run-metrics';
 import type { RunSpans } from './run-spans';
 import { actingAgent, createRunSpans, providerOf } from './run-spans';
-import type { SpanAttributes, SpanRecord, StepReport, TelemetrySinks } from './step-report';
+import type { SpanAttributes, SpanRecord, TelemetrySinks } from './step-report';
 import type { TraceContext } from './trace-context';
 import { traceContextOf } from './trace-context';
 
 /** What is known of one workflow run. The module itself keeps nothing: all runs of a worker share it. */
 interface SeenRun {
   trace?: TraceContext;
+  readonly reports: GatheredReports;
   lastState?: RunState;
   spans?: RunSpans;
 }
 
 const { holdfastTelemetry } = proxySinks<TelemetrySinks>();
 
-function report({ spans, counts }: StepReport): void {
-  if (spans.length + counts.length > 0) holdfastTelemetry.report({ spans, counts });
+/** Whether the next step comes when a model or a tool has answered. Subagents and Temporal work may take days. */
+function isAtWork({ event, decided: [{ phase }, commands] }: RunStep): boolean {
+  if (phase.type === 'calling-model') return true;
+  if (phase.type !== 'running-tools') return false;
+  const beganWork = event.type === 'tool-call-completed' && event.result.work !== undefined;
+  return !beganWork && !commands.some(({ type }) => type === 'run-subagent');
 }
 
 /** Follows an agent's run from its first step. */
@@ -40,7 +47,8 @@ function follow(seen: SeenRun, context: TraceContext): void {
   if (spans !== undefined) seen.spans = spans;
   observeRun((step) => {
     seen.lastState = step.decided[0];
-    report({ spans: spans?.take(step) ?? [], counts: countsOf(step) });
+    const report = { spans: spans?.take(step) ?? [], counts: countsOf(step) };
+    seen.reports.take(report, step.event.atMs, isAtWork(step));
     logStep(step);
   });
 }
@@ -72,7 +80,7 @@ function describedRun(state: RunState | undefined): Pick<SpanRecord, 'name' | 'a
 }
 
 function endRun(
-  lastState: RunState | undefined,
+  { lastState, reports }: SeenRun,
   context: TraceContext,
   startMs: number,
   thrown?: unknown,
@@ -90,7 +98,7 @@ function endRun(
       ? { error: thrown instanceof Error ? thrown.message : 'an error of another kind' }
       : {}),
   };
-  report({ spans: [span], counts: [] });
+  reports.take({ spans: [span], counts: [] }, span.endMs, false);
 }
 
 const inboundOf = (seen: SeenRun): WorkflowInboundCallsInterceptor => ({
@@ -101,10 +109,10 @@ const inboundOf = (seen: SeenRun): WorkflowInboundCallsInterceptor => ({
     if (workflowInfo().workflowType === agentRunWorkflow) follow(seen, context);
     try {
       const result = await next({ ...input, headers });
-      if (context.isSampled) endRun(seen.lastState, context, startMs);
+      if (context.isSampled) endRun(seen, context, startMs);
       return result;
     } catch (thrown) {
-      if (context.isSampled) endRun(seen.lastState, context, startMs, thrown);
+      if (context.isSampled) endRun(seen, context, startMs, thrown);
       throw thrown;
     }
   },
@@ -151,6 +159,10 @@ const outboundOf = (seen: SeenRun): WorkflowOutboundCallsInterceptor => ({
 
 /** What the SDK calls for each workflow run. */
 export const interceptors = (): WorkflowInterceptors => {
-  const seen: SeenRun = {};
+  const seen: SeenRun = {
+    reports: new GatheredReports((report) => {
+      holdfastTelemetry.report(report);
+    }),
+  };
   return { inbound: [inboundOf(seen)], outbound: [outboundOf(seen)] };
 };

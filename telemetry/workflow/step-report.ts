@@ -30,7 +30,7 @@ export interface CountRecord {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** What one step of a run brought. One message each: the SDK copies the workflow's info for every call. */
+/** What steps of a run brought. */
 export interface StepReport {
   readonly spans: readonly SpanRecord[];
   readonly counts: readonly CountRecord[];

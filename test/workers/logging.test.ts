@@ -1,5 +1,5 @@
 /** The log: one JSON object a line, without secrets, with the SDK's metadata. */
-import { createLogger, toTemporalLogger } from '../../workers/logging';
+import { createLogger, TemporalLogger } from '../../workers/logging';
 
 function capture(level: 'info' | 'debug' = 'info'): {
   readonly lines: () => Record<string, unknown>[];
@@ -31,7 +31,7 @@ it('finds a secret that colors or hidden characters split, and lets none of thos
 
 it("writes the SDK's messages with their level and metadata", () => {
   const { lines, logger } = capture();
-  const sdk = toTemporalLogger(logger);
+  const sdk = new TemporalLogger(logger);
   sdk.info('Worker state changed', { state: 'RUNNING', taskId: 7n });
   sdk.log('ERROR', 'Activity failed', { error: new Error('no such file') });
   sdk.debug('not shown at this level');
