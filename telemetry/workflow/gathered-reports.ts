@@ -1,4 +1,5 @@
 /** Gathers what quick steps of a run report, since each report that leaves the sandbox takes a copy of the workflow's info along. */
+import type { RunStep } from '../../workflows/run-observer';
 import type { CountRecord, SpanRecord, StepReport } from './step-report';
 
 /** Milliseconds that must lie between two reports of a run at work, by the workflow's clock. */
@@ -32,4 +33,12 @@ export class GatheredReports {
     this.lastSentMs = atMs;
     this.send({ spans, counts });
   }
+}
+
+/** Whether the next step comes when a model or a tool has answered. Subagents and Temporal work may take days. */
+export function isAtWork({ event, decided: [{ phase }, commands] }: RunStep): boolean {
+  if (phase.type === 'calling-model') return true;
+  if (phase.type !== 'running-tools') return false;
+  const beganWork = event.type === 'tool-call-completed' && event.result.work !== undefined;
+  return !beganWork && !commands.some(({ type }) => type === 'run-subagent');
 }

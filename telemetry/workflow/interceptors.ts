@@ -11,9 +11,8 @@ import type {
 import { ContinueAsNew, proxySinks, workflowInfo } from '@temporalio/workflow';
 import { agentRunWorkflow } from '../../workflows/contract';
 import type { RunState } from '../../workflows/core/run/state';
-import type { RunStep } from '../../workflows/run-observer';
 import { observeRun } from '../../workflows/run-observer';
-import { GatheredReports } from './gathered-reports';
+import { GatheredReports, isAtWork } from './gathered-reports';
 import { logStep } from './run-log';
 import { countsOf } from './run-metrics';
 import type { RunSpans } from './run-spans';
@@ -31,14 +30,6 @@ interface SeenRun {
 }
 
 const { holdfastTelemetry } = proxySinks<TelemetrySinks>();
-
-/** Whether the next step comes when a model or a tool has answered. Subagents and Temporal work may take days. */
-function isAtWork({ event, decided: [{ phase }, commands] }: RunStep): boolean {
-  if (phase.type === 'calling-model') return true;
-  if (phase.type !== 'running-tools') return false;
-  const beganWork = event.type === 'tool-call-completed' && event.result.work !== undefined;
-  return !beganWork && !commands.some(({ type }) => type === 'run-subagent');
-}
 
 /** Follows an agent's run from its first step. */
 function follow(seen: SeenRun, context: TraceContext): void {

@@ -1,6 +1,7 @@
 /** When a run's reports leave the sandbox. */
-import { GatheredReports } from '../../telemetry/workflow/gathered-reports';
+import { GatheredReports, isAtWork } from '../../telemetry/workflow/gathered-reports';
 import type { StepReport } from '../../telemetry/workflow/step-report';
+import type { RunStep } from '../../workflows/run-observer';
 
 const iteration: StepReport = {
   spans: [],
@@ -41,4 +42,19 @@ test('steps that bring nothing send nothing', () => {
   const send = jest.fn();
   new GatheredReports(send).take({ spans: [], counts: [] }, 5_000, false);
   expect(send).not.toHaveBeenCalled();
+});
+
+const ended = (work?: object) => ({ type: 'tool-call-completed', result: { work } });
+
+test.each([
+  ['a model call', true, 'calling-model', ended(), 'call-model'],
+  ['tool calls', true, 'running-tools', ended(), 'run-tool'],
+  ['a subagent', false, 'running-tools', ended(), 'run-subagent'],
+  ['Temporal work', false, 'running-tools', ended({ type: 'workflow' }), 'start-timer'],
+  ['a person', false, 'waiting', ended(), 'start-timer'],
+  ['nothing any more', false, 'ended', ended(), 'end-run'],
+])('a run that waits for %s: %s', (_what, expected, phase, event, command) => {
+  // Of a step, no more is looked at.
+  const step = { event, decided: [{ phase: { type: phase } }, [{ type: command }]] };
+  expect(isAtWork(step as unknown as RunStep)).toBe(expected);
 });

@@ -29,6 +29,17 @@ it('finds a secret that colors or hidden characters split, and lets none of thos
   expect(lines()[0]).toMatchObject({ note: '[redacted]', msg: 'ab' });
 });
 
+it("reads nothing of the SDK's messages below the level", () => {
+  const { lines, logger } = capture();
+  const state = jest.fn();
+  new TemporalLogger(logger).debug(
+    'not shown',
+    Object.defineProperty({}, 'state', { get: state, enumerable: true }),
+  );
+  expect(state).not.toHaveBeenCalled();
+  expect(lines()).toEqual([]);
+});
+
 it("writes the SDK's messages with their level and metadata", () => {
   const { lines, logger } = capture();
   const sdk = new TemporalLogger(logger);
