@@ -34,6 +34,11 @@ const found = [
   ['histories', 30, 1_258],
   ['stream-anthropic', 30, 428],
   ['stream-chat', 30, 1_052],
+  ['stream-anthropic', 41, 2_307],
+  ['stream-anthropic', 41, 4_907],
+  ['stream-anthropic', 41, 9_485],
+  ['stream-chat', 41, 2_458],
+  ['stream-chat', 41, 5_585],
 ] as const;
 
 test.each(found)('%s, seed %i, case %i stays fixed', async (name, seed, from) => {

@@ -47,6 +47,18 @@ describe("Anthropic's stream", () => {
       [start, block(0, { type: 'tool_use', id: 'a' }), block(0, { type: 'tool_use', id: 'b' })],
     ],
     ['a delta for a block that never began', [start, json(3, '{')]],
+    [
+      "a part of a call's arguments in a delta of an unknown type",
+      [
+        start,
+        block(0, { type: 'tool_use', id: 'a' }),
+        { type: 'content_block_delta', index: 0, delta: { type: 'json', partial_json: '{' } },
+      ],
+    ],
+    [
+      "a part of a call's arguments in an event of an unknown type",
+      [start, { ...json(0, '{'), type: 'content_block_piece' }],
+    ],
   ])('with %s is broken', (_name, events) => {
     expect(() => anthropic(...events)).toThrow(BrokenStream);
   });

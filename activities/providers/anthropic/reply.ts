@@ -93,6 +93,9 @@ export class AnthropicReplyAssembly implements StreamAssembly {
         throw new ReportedInStream(property(event, 'error') ?? event);
       case undefined:
       default:
+        // New types of events may be left out, but not if they have a part of a call's arguments.
+        if (property(property(event, 'delta'), 'partial_json') !== undefined)
+          throw new BrokenStream('arguments of a tool call came in an event of an unknown type');
         return noContent;
     }
   }
@@ -170,6 +173,9 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     const given = property(delta, pieces[type] ?? '');
     if (type === '' || (pieces[type] !== undefined && typeof given !== 'string'))
       throw new BrokenStream(`a delta for block ${index} has no text`);
+    // Servers that speak the same API may send blank text; all else is a part of the arguments.
+    if (block.type === 'tool_use' && type !== 'input_json_delta' && given !== '')
+      throw new BrokenStream(`a delta for the tool call in block ${index} is of another kind`);
     const piece = asText(given);
     block[type === 'signature_delta' ? 'signature' : 'text'] += piece;
     return { isContent: piece !== '', text: type === 'text_delta' ? piece : '' };

@@ -115,9 +115,7 @@ export class ChatReplyAssembly implements StreamAssembly {
     if (failure !== undefined && failure !== null) throw new ReportedInStream(failure);
     this.model = asText(property(wrapped, 'model')) || this.model;
     this.takeUsage(property(wrapped, 'usage'));
-    const choice = asList(property(wrapped, 'choices')).find(
-      (each) => (asNumber(property(each, 'index')) ?? 0) === 0,
-    );
+    const choice = choiceIn(wrapped);
     if (choice === undefined) return noContent;
     const reported = property(choice, 'error');
     if (reported !== undefined && reported !== null) throw new ReportedInStream(reported);
@@ -217,6 +215,15 @@ export class ChatReplyAssembly implements StreamAssembly {
     if (known === 'end' && !hasCalls && this.refusal !== '') return 'refusal';
     return withCalls(known, hasCalls);
   }
+}
+
+/** The choice that was asked for. Errors: `BrokenStream` for a part of a tool call in another one, since it would be lost. */
+function choiceIn(event: unknown): unknown {
+  const choices = asList(property(event, 'choices'));
+  const isOurs = (each: unknown): boolean => (asNumber(property(each, 'index')) ?? 0) === 0;
+  if (choices.some((each) => !isOurs(each) && callPieces(property(each, 'delta')).length > 0))
+    throw new BrokenStream('a part of a tool call came in a choice that nobody asked for');
+  return choices.find(isOurs);
 }
 
 /** Why the choice ended, in lower case. A router's `error` may mean that the vendor could not read a call. */

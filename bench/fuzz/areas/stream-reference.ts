@@ -16,6 +16,8 @@ function dataOf(text: string): readonly Fields[] {
   const events: Fields[] = [];
   let lines: string[] = [];
   for (const line of [...text.split(/\r\n|\n|\r/), '']) {
+    // Nothing belongs to a Chat Completions stream after this.
+    if (line === 'data: [DONE]') break;
     if (line.startsWith('data:')) lines.push(line.slice(5).replace(/^ /, ''));
     if (line !== '' || lines.length === 0) continue;
     try {
