@@ -1,4 +1,5 @@
 /** What people send to a run: signals at once, decisions and answers as updates that are bounded in time. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { MessageSignal, ReasonSignal, UpdateAccepted } from '../workflows/contract';
 import { signalNames, updateNames } from '../workflows/contract';
 import type { Content } from '../workflows/core/attachments';
@@ -22,10 +23,13 @@ import { described } from './known-to-server';
 import type { RunAccess } from './run-access';
 import { attempt } from './run-access';
 import { pendingOf, statusOf } from './run-status';
-import { isDeadlineExceeded, isTaskFailing } from './temporal-failure';
+import { isDeadlineExceeded, isTaskFailing, isUnprocessed } from './temporal-failure';
 
 /** Milliseconds that a worker may take to accept a decision or an answer. */
 const updateTimeoutMs = 15_000;
+
+/** Milliseconds after which an update that no worker processed is sent again. */
+const unprocessedPauseMs = 200;
 
 /** Who acts, for the record. */
 export interface Actor {
@@ -142,13 +146,11 @@ async function actionOf(access: RunAccess, approvalId: string): Promise<string> 
 
 /** The run itself counts the same decision or answer once: a double click, or a repeat after a lost answer. */
 async function update(access: RunAccess, name: string, argument: object): Promise<void> {
-  const { client, runId } = access;
+  const { runId } = access;
   await attempt(access, async () => {
     await checkReadable(access);
     try {
-      await client.withDeadline(Date.now() + updateTimeoutMs, () =>
-        client.getHandle(runId).executeUpdate<UpdateAccepted, [object]>(name, { args: [argument] }),
-      );
+      await sendUpdate(access, name, argument);
     } catch (thrown) {
       if (isTaskFailing(thrown))
         throw new ClientError(
@@ -156,7 +158,7 @@ async function update(access: RunAccess, name: string, argument: object): Promis
           `No worker can take it: the workflow task of run "${runId}" fails. \`holdfast why ${runId}\` says why.`,
           { cause: thrown },
         );
-      if (!isDeadlineExceeded(thrown)) throw thrown;
+      if (!isDeadlineExceeded(thrown) && !isUnprocessed(thrown)) throw thrown;
       throw new ClientError(
         'no-worker',
         `No worker took it within ${updateTimeoutMs / 1_000} s. Start one (\`holdfast worker\`) and send it again; sent twice it counts once.`,
@@ -164,4 +166,25 @@ async function update(access: RunAccess, name: string, argument: object): Promis
       );
     }
   });
+}
+
+/** Sends it until a worker has processed it or its time is over. */
+async function sendUpdate(
+  { client, runId }: RunAccess,
+  name: string,
+  argument: object,
+): Promise<void> {
+  const deadline = Date.now() + updateTimeoutMs;
+  for (;;) {
+    try {
+      await client.withDeadline(deadline, () =>
+        client.getHandle(runId).executeUpdate<UpdateAccepted, [object]>(name, { args: [argument] }),
+      );
+      return;
+    } catch (thrown) {
+      const isLast = Date.now() + unprocessedPauseMs >= deadline;
+      if (isLast || !isUnprocessed(thrown)) throw thrown;
+    }
+    await delay(unprocessedPauseMs);
+  }
 }

@@ -5,7 +5,12 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { NamespaceNotFoundError, ValueError, WorkflowNotFoundError } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  NamespaceNotFoundError,
+  ValueError,
+  WorkflowNotFoundError,
+} from '@temporalio/common';
 import { ClientError, reasonOf } from './client-error';
 
 /** The gRPC status codes that the client distinguishes. */
@@ -54,6 +59,18 @@ export function isDeadlineExceeded(thrown: unknown): boolean {
 /** Whether the server refuses an update since the workflow's tasks fail. */
 export function isTaskFailing(thrown: unknown): boolean {
   return grpcCodeOf(thrown) === grpcCodes.failedPrecondition;
+}
+
+/**
+ * Whether the server refused an update since a workflow task ended without a word about it.
+ *
+ * No workflow code has seen it, so it may be sent again. It happens now and then, when many updates arrive at once.
+ * Source of the type: the server's `service/history/workflow/update/errors_failures.go`.
+ */
+export function isUnprocessed(thrown: unknown): boolean {
+  return causesOf(thrown).some(
+    (cause) => cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate',
+  );
 }
 
 /** Whether the workflow or one run of it is unknown, has ended, or is past its retention. */

@@ -1,9 +1,11 @@
 /** What Temporal limits for one workflow, met on purpose: docs/temporal-limits.md. */
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
+import { agentRunWorkflow } from '../../workflows/contract';
 import { reply } from '../../testing/emulator/script';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, startAgentWorld, testModel } from '../support/agent-world';
+import { uniqueName } from '../support/temporal';
 
 /** More than the updates that the server lets one workflow have in flight (`history.maxInFlightUpdates`, 10). */
 const decisions = 32;
@@ -57,4 +59,26 @@ test(`${decisions} people decide in the same moment, and each decision counts on
   });
   expect(paid.toSorted((left, right) => left - right)).toEqual(bills);
   world.emulator.assertDrained();
+});
+
+test('a decision that no workflow task spoke of is sent again', async () => {
+  const { connection, client, namespace } = world.server;
+  const taskQueue = uniqueName('silent');
+  const { workflowId } = await client.start(agentRunWorkflow, {
+    workflowId: uniqueName('run'),
+    taskQueue,
+  });
+  const decided = world.client.run(workflowId).approve('payment-1', { digest: 'sha256:0' });
+  const ended = expect(decided).rejects.toMatchObject({ code: 'run-ended' });
+  const { workflowService } = connection;
+  let carried = 0;
+  while (carried < 3) {
+    const task = await connection.withDeadline(Date.now() + 30_000, () =>
+      workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: taskQueue } }),
+    );
+    carried += task.messages.length;
+    await workflowService.respondWorkflowTaskCompleted({ namespace, taskToken: task.taskToken });
+  }
+  await client.getHandle(workflowId).terminate();
+  await ended;
 });
