@@ -242,6 +242,20 @@ describe('a stream', () => {
     ['DeepSeek out of resources', [delta({}, 'insufficient_system_resource')], 'overloaded'],
     ['an aborted reply', [delta({ content: 'x' }, 'abort')], 'network'],
     [
+      'a part of a call in a choice that nobody asked for',
+      [
+        calls({ index: 0, id: 'p', function: { name: 'a', arguments: '{"x":1' } }),
+        {
+          choices: [
+            { index: 1, delta: { tool_calls: [{ index: 0, function: { arguments: '0' } }] } },
+          ],
+        },
+        calls({ index: 0, function: { arguments: '}' } }),
+        done,
+      ],
+      'network',
+    ],
+    [
       'an error beside the choices',
       [
         {

@@ -176,6 +176,32 @@ describe('a Responses stream', () => {
     expect(() => responses(added(0, call('a', '')), piece, completed({}))).toThrow(BrokenStream);
   });
 
+  const strange = { ...piece, type: 'response.function_call_args.delta', delta: '1}' };
+
+  it('is broken where a part of the arguments is in a delta of an unknown type', () => {
+    const events = [added(0, call('a', '')), piece, strange, done(0, call('a', ''))];
+    expect(() => responses(...events, completed({}))).toThrow(BrokenStream);
+  });
+
+  it.each([
+    ['the finished item', [strange, done(0, call('a', '{"a":1}'))]],
+    [
+      'their own event',
+      [
+        strange,
+        { type: 'response.function_call_arguments.done', output_index: 0, arguments: '{"a":1}' },
+        done(0, call('a', '')),
+      ],
+    ],
+    [
+      'pieces that came before',
+      [piece, { ...piece, delta: '1}' }, done(0, call('a', '')), strange],
+    ],
+  ])('takes whole arguments of %s in spite of it', (_name, events) => {
+    const reply = responses(added(0, call('a', '')), ...events, completed({})).reply();
+    expect(reply.toolCalls).toMatchObject([{ argumentsText: '{"a":1}' }]);
+  });
+
   it('takes items that only the finished response holds', () => {
     const output = [
       { type: 'message', content: [{ type: 'output_text', text: 'hi' }] },

@@ -23,6 +23,8 @@ interface GatheredItem {
   readonly argumentsText?: string;
   /** Text of a message, in its pieces. */
   readonly text?: string;
+  /** Whether a piece came that cannot be read. */
+  readonly hasLostPiece?: boolean;
 }
 
 /** Reader of one Responses stream. */
@@ -66,7 +68,7 @@ export class ResponsesReplyAssembly implements StreamAssembly {
       case 'error':
         throw new ReportedInStream(property(event, 'error') ?? event);
       default:
-        return otherEvent(event);
+        return this.takeOther(event);
     }
   }
 
@@ -120,24 +122,31 @@ export class ResponsesReplyAssembly implements StreamAssembly {
       throw new BrokenStream(`a delta came for item ${index} that never began`);
     const text = asText(property(event, 'delta'));
     this.said += text;
-    if (what === 'arguments') this.setArguments(index, (before) => before + text);
+    if (what === 'arguments') {
+      const argumentsText = (gathered.argumentsText ?? '') + text;
+      this.items.set(index, { ...gathered, argumentsText });
+    }
     if (what === 'text') this.items.set(index, { ...gathered, text: (gathered.text ?? '') + text });
     return { isContent: text !== '', text: what === 'arguments' ? '' : text };
+  }
+
+  /** A piece of an unknown kind is missing from what it belongs to. */
+  private takeOther(event: unknown): EventMeaning {
+    const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
+    const gathered = this.items.get(index);
+    if (typeOf(event).endsWith('.delta') && gathered?.isDone === false)
+      this.items.set(index, { ...gathered, hasLostPiece: true });
+    return otherEvent(event);
   }
 
   /** The whole arguments, which replace their pieces. */
   private replaceArguments(event: unknown): EventMeaning {
     const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
     const text = asText(property(event, 'arguments'));
-    if (text !== '') this.setArguments(index, () => text);
-    return { isContent: true };
-  }
-
-  private setArguments(index: number, change: (before: string) => string): void {
     const gathered = this.items.get(index);
-    if (gathered === undefined) return;
-    const argumentsText = change(gathered.argumentsText ?? '');
-    this.items.set(index, { ...gathered, argumentsText });
+    if (text !== '' && gathered !== undefined)
+      this.items.set(index, { ...gathered, argumentsText: text, hasLostPiece: false });
+    return { isContent: true };
   }
 
   private end(event: unknown): EventMeaning {
@@ -159,6 +168,8 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     const isOpen = [...this.items.values()].some(({ isDone }) => !isDone);
     if (isOpen && typeOf(event) === 'response.completed')
       throw new BrokenStream('an item of the stream never ended');
+    if ([...this.items.values()].some(isMissingArguments))
+      throw new BrokenStream("a part of a call's arguments cannot be read");
     this.isComplete = true;
     return { isContent: true };
   }
@@ -208,9 +219,7 @@ function typeOf(item: unknown): string {
 function withPieces({ item, argumentsText = '', text = '' }: GatheredItem): unknown {
   switch (typeOf(item)) {
     case 'function_call':
-      return asText(property(item, 'arguments')).trim() === ''
-        ? { ...asObject(item), arguments: argumentsText }
-        : item;
+      return leavesArgumentsOut(item) ? { ...asObject(item), arguments: argumentsText } : item;
     case 'message':
       return text !== '' && asList(property(item, 'content')).length === 0
         ? { ...asObject(item), content: [{ type: 'output_text', text }] }
@@ -218,6 +227,15 @@ function withPieces({ item, argumentsText = '', text = '' }: GatheredItem): unkn
     default:
       return item;
   }
+}
+
+/** True for a call whose arguments are put together from pieces, one of which is missing. */
+function isMissingArguments({ item, hasLostPiece }: GatheredItem): boolean {
+  return hasLostPiece === true && typeOf(item) === 'function_call' && leavesArgumentsOut(item);
+}
+
+function leavesArgumentsOut(item: unknown): boolean {
+  return asText(property(item, 'arguments')).trim() === '';
 }
 
 function isOpenThought({ item, isDone }: GatheredItem): boolean {
