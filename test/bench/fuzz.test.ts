@@ -39,6 +39,9 @@ const found = [
   ['stream-anthropic', 41, 9_485],
   ['stream-chat', 41, 2_458],
   ['stream-chat', 41, 5_585],
+  ['stream-chat', 51, 27],
+  ['stream-chat', 51, 2_864],
+  ['stream-chat', 51, 3_259],
 ] as const;
 
 test.each(found)('%s, seed %i, case %i stays fixed', async (name, seed, from) => {

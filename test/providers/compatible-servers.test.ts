@@ -36,6 +36,25 @@ function replyTo(...data: readonly unknown[]): Promise<ModelReply> {
 
 const done = delta({}, 'tool_calls');
 
+const begun = calls({ index: 0, id: 'p', function: { name: 'a', arguments: '{"x":1' } });
+const pieceOf = (piece: unknown): object => calls({ index: 0, function: { arguments: piece } });
+
+/** A zero that is missing would make a 10 a 1. */
+const lostPieces = [
+  ['a piece of arguments that is an object', pieceOf({})],
+  ['a piece of arguments that is a number', pieceOf(0)],
+  ['a piece of arguments under another name', calls({ index: 0, function: { argument: '0' } })],
+  ['a piece in another place', calls({ index: 0, func: { arguments: '0' } })],
+  ['a function that is a text', calls({ index: 0, function: '0' })],
+  ['a piece that is a text', delta({ tool_calls: ['0'] })],
+  ['pieces that are no list', delta({ tool_calls: 0 })],
+  ['pieces under another name', delta({ calls: [{ function: { arguments: '0' } }] })],
+  ['a delta under another name', { choices: [{ piece: pieceOf('0') }] }],
+  ['a delta that is a text', { choices: [{ index: 0, delta: '0' }] }],
+  ['choices under another name', { options: [pieceOf('0')] }],
+  ['an event that is a text', '0'],
+] as const;
+
 describe('tool calls', () => {
   it.each<readonly [string, readonly unknown[], readonly (readonly [string, string])[]]>([
     [
@@ -129,6 +148,17 @@ describe('tool calls', () => {
     [
       'with arguments as an object',
       [calls({ index: 0, id: 'p', function: { name: 'a', arguments: { x: 1 } } }), done],
+      [['a', '{"x":1}']],
+    ],
+    [
+      'with an object beside the same arguments, and with blank fields',
+      [
+        delta({ tool_calls: '', function_call: null }),
+        calls({ index: 0, id: 'p', function: { name: 'a', arguments: { x: 1 } } }),
+        calls({ index: 0, function: { arguments: '{ "x": 1 }' } }),
+        { choices: [{ index: 0, delta: null }] },
+        done,
+      ],
       [['a', '{"x":1}']],
     ],
     [
@@ -255,6 +285,9 @@ describe('a stream', () => {
       ],
       'network',
     ],
+    ...lostPieces.map(
+      ([what, lost]) => [what, [begun, lost, pieceOf('}'), done], 'network'] as const,
+    ),
     [
       'an error beside the choices',
       [

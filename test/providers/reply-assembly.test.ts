@@ -178,8 +178,11 @@ describe('a Responses stream', () => {
 
   const strange = { ...piece, type: 'response.function_call_args.delta', delta: '1}' };
 
-  it('is broken where a part of the arguments is in a delta of an unknown type', () => {
-    const events = [added(0, call('a', '')), piece, strange, done(0, call('a', ''))];
+  it.each([
+    ['in a delta of an unknown type', strange],
+    ['no text', { ...piece, delta: { a: 1 } }],
+  ])('is broken where a part of the arguments is %s', (_name, lost) => {
+    const events = [added(0, call('a', '')), piece, lost, done(0, call('a', ''))];
     expect(() => responses(...events, completed({}))).toThrow(BrokenStream);
   });
 

@@ -17,9 +17,9 @@ import {
   type StreamAssembly,
 } from '../stream/stream-assembly';
 import { TaggedThoughts } from '../stream/tagged-thoughts';
-import { asCount, asList, asNumber, asObject, asText, property } from '../untrusted-json';
+import { asCount, asList, asNumber, asObject, asText, isRecord, property } from '../untrusted-json';
 import type { ChatDialect } from './chat-dialect';
-import { ChatToolCalls } from './chat-tool-calls';
+import { ChatToolCalls, holdsArguments } from './chat-tool-calls';
 import { ReasoningDetails } from './reasoning-details';
 
 const stopReasons = stopReasonsBy({
@@ -158,6 +158,7 @@ export class ChatReplyAssembly implements StreamAssembly {
   }
 
   private takeDelta(delta: unknown): EventMeaning {
+    refuseLost(delta, ['tool_calls', 'function_call']);
     const content = property(delta, 'content');
     const text = contentText(content);
     const refusal = asText(property(delta, 'refusal'));
@@ -219,11 +220,26 @@ export class ChatReplyAssembly implements StreamAssembly {
 
 /** The choice that was asked for. Errors: `BrokenStream` for a part of a tool call in another one, since it would be lost. */
 function choiceIn(event: unknown): unknown {
+  refuseLost(event, ['choices']);
   const choices = asList(property(event, 'choices'));
   const isOurs = (each: unknown): boolean => (asNumber(property(each, 'index')) ?? 0) === 0;
   if (choices.some((each) => !isOurs(each) && callPieces(property(each, 'delta')).length > 0))
     throw new BrokenStream('a part of a tool call came in a choice that nobody asked for');
-  return choices.find(isOurs);
+  const choice = choices.find(isOurs);
+  refuseLost(choice, ['delta', 'message']);
+  return choice;
+}
+
+/**
+ * Errors: `BrokenStream` if what should hold the pieces of calls is of another kind, or if something else holds them instead of
+ * all that should: they would be lost.
+ */
+function refuseLost(holder: unknown, places: readonly string[]): void {
+  if (holder === undefined || holder === null) return;
+  const given = places.flatMap((place) => property(holder, place) ?? []);
+  const isOther = !isRecord(holder) || given.some((each) => each !== '' && !isRecord(each));
+  if (isOther || (given.length === 0 && Object.values(holder).some(holdsArguments)))
+    throw new BrokenStream('a piece of a tool call cannot be read');
 }
 
 /** Why the choice ended, in lower case. A router's `error` may mean that the vendor could not read a call. */

@@ -1,4 +1,5 @@
 /** Assembles streamed tool calls of servers that omit ids, indexes or both, without ever joining two calls. */
+import { isDeepStrictEqual } from 'node:util';
 import type { RawToolCall } from '../provider';
 import { requireRoom } from '../stream/answer-bounds';
 import { BrokenStream, rawToolCall } from '../stream/stream-assembly';
@@ -13,6 +14,8 @@ interface OpenCall {
   lastPiece: string;
   /** Each piece of the arguments began with the one before. */
   isCumulative: boolean;
+  /** The arguments came as an object, which is whole. */
+  isObject: boolean;
   extra: unknown;
 }
 
@@ -32,7 +35,9 @@ export class ChatToolCalls {
     const index = asNumber(property(piece, 'index'));
     const id = asText(property(piece, 'id'));
     const name = asText(property(property(piece, 'function'), 'name'));
-    const argumentsText = argumentText(property(property(piece, 'function'), 'arguments'));
+    refuseLost(piece);
+    const given = property(property(piece, 'function'), 'arguments');
+    const argumentsText = argumentText(given);
     const extra = property(piece, 'extra_content');
     const found = this.callOf(index, id, name);
     if (found === undefined && name === '' && id === '' && this.calls.length > 0)
@@ -41,7 +46,7 @@ export class ChatToolCalls {
     if (call.id === '') call.id = id;
     if (call.name === '') call.name = name;
     if (extra !== undefined) call.extra = extra;
-    if (argumentsText !== '') addPiece(call, argumentsText);
+    if (argumentsText !== '') addPiece(call, argumentsText, isRecord(given));
     return name !== '' || argumentsText !== '';
   }
 
@@ -91,6 +96,7 @@ export class ChatToolCalls {
       argumentsText: '',
       lastPiece: '',
       isCumulative: true,
+      isObject: false,
       extra: undefined,
     };
     this.calls.push(call);
@@ -104,7 +110,14 @@ function beginsAnother(open: OpenCall, id: string, name: string): boolean {
   return name !== open.name || parsedJson(open.argumentsText) !== undefined;
 }
 
-function addPiece(call: OpenCall, piece: string): void {
+/** Errors: `BrokenStream` for an object beside pieces that are not the same arguments. */
+function addPiece(call: OpenCall, piece: string, isObject: boolean): void {
+  if (call.argumentsText !== '' && (isObject || call.isObject)) {
+    if (!isDeepStrictEqual(parsedJson(call.argumentsText), parsedJson(piece)))
+      throw new BrokenStream('arguments of a tool call came in pieces and as an object');
+    return;
+  }
+  call.isObject = isObject;
   call.isCumulative &&= piece.startsWith(call.lastPiece);
   call.argumentsText += piece;
   call.lastPiece = piece;
@@ -121,6 +134,31 @@ function wholeArguments({ argumentsText, lastPiece, isCumulative }: OpenCall): s
   if (parsedJson(argumentsText) !== undefined) return argumentsText;
   const before = argumentsText.slice(0, -lastPiece.length);
   return isCumulative || isRecord(parsedJson(before)) ? lastPiece : argumentsText;
+}
+
+/** Whether anything in it is called as the arguments of a call are. */
+export function holdsArguments(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(holdsArguments);
+  if (!isRecord(value)) return false;
+  const isSaid = value['arguments'] !== undefined && value['arguments'] !== null;
+  return isSaid || Object.values(value).some(holdsArguments);
+}
+
+/** Errors: `BrokenStream` for an entry that has something else where its arguments should be: a part of them is lost. */
+function refuseLost(entry: unknown): void {
+  const called = property(entry, 'function');
+  const isCall = called === undefined || called === null || isRecord(called);
+  const isLost = isRecord(called)
+    ? called['arguments'] === undefined && Object.entries(called).some(isStrange)
+    : holdsArguments(entry);
+  if (!isRecord(entry) || !isCall || isLost)
+    throw new BrokenStream('a piece of a tool call cannot be read');
+}
+
+/** A property of a called function that may be a piece of its arguments. */
+function isStrange([name, value]: readonly [string, unknown]): boolean {
+  if (name === 'name' || name === 'description') return false;
+  return isRecord(value) || asText(value) !== '';
 }
 
 /** Some servers send the arguments as an object. Errors: `BrokenStream` for what is neither: a part of them is lost. */

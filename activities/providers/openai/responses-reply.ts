@@ -124,7 +124,9 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     this.said += text;
     if (what === 'arguments') {
       const argumentsText = (gathered.argumentsText ?? '') + text;
-      this.items.set(index, { ...gathered, argumentsText });
+      const isLost = typeof property(event, 'delta') !== 'string';
+      const hasLostPiece = isLost || gathered.hasLostPiece === true;
+      this.items.set(index, { ...gathered, argumentsText, hasLostPiece });
     }
     if (what === 'text') this.items.set(index, { ...gathered, text: (gathered.text ?? '') + text });
     return { isContent: text !== '', text: what === 'arguments' ? '' : text };

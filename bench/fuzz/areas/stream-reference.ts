@@ -80,11 +80,15 @@ function callsIn(event: Fields): readonly Fields[] {
   );
 }
 
-/** Blocks that an event begins, or calls to which it gives a name. */
-function begunIn(event: Fields): number {
-  if (event['type'] === 'content_block_start') return 1;
-  return callsIn(event).filter((call) => typeof fieldsOf(call['function'])['name'] === 'string')
-    .length;
+/** The newest block or call after an event: one that begins has a number, or is the next. */
+function newestAfter(event: Fields, newest: number): number {
+  const begun =
+    event['type'] === 'content_block_start'
+      ? [event['index']]
+      : callsIn(event)
+          .filter((call) => typeof fieldsOf(call['function'])['name'] === 'string')
+          .map((call) => call['index']);
+  return begun.reduce<number>((before, index) => placeOf(index, before + 1), newest);
 }
 
 /** Whole arguments, wherever an event has them: as a text or, on Anthropic's wire, as an object. */
@@ -102,7 +106,7 @@ export function mayHaveSent(wire: WireName, text: string, argumentsText: string)
   const events = dataOf(text);
   let newest = -1;
   const pieces = events.flatMap((event) => {
-    newest += begunIn(event);
+    newest = newestAfter(event, newest);
     return piecesIn(wire, event, newest);
   });
   const byCall = new Map<string, string>();
