@@ -10,7 +10,7 @@ import { reasonOf, SetupError } from './setup-error';
 import type { CreateWorkerOptions } from './worker-options';
 import { checkWorkerOptions } from './worker-options';
 import { bundleExtras, loadWorkflowBundle } from './workflow-bundle';
-import { workflowThreads } from './workflow-threads';
+import { workflowPlace } from './workflow-place';
 
 /**
  * Model calls wait for the network and hardly use a core; 50 of them hold about 50 MB.
@@ -118,7 +118,7 @@ function workerOptionsFrom(
       : { tuner }),
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + shutdownForceExtraMs,
-    ...workflowThreads(options.workflowsPath === undefined ? 'own' : 'shared'),
+    ...workflowPlace(options.workflowsPath === undefined ? 'own' : 'shared'),
     stickyQueueScheduleToStartTimeout: options.stickyTimeoutMs ?? defaultStickyTimeoutMs,
     maxHeartbeatThrottleInterval: heartbeatMs,
     defaultHeartbeatThrottleInterval: heartbeatMs,
