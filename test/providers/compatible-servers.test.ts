@@ -162,6 +162,16 @@ describe('tool calls', () => {
       [['a', '{"x":1}']],
     ],
     [
+      'with a number only from the second time on',
+      [
+        calls({ id: 'p', function: { name: 'a', arguments: '' } }),
+        calls({ index: 1, id: 'p', function: { name: 'a', arguments: '' } }),
+        calls({ index: 1, function: { arguments: '{"x":1}' } }),
+        done,
+      ],
+      [['a', '{"x":1}']],
+    ],
+    [
       'with a finish reason of stop',
       [calls({ index: 0, id: 'p', function: { name: 'a', arguments: '{}' } }), delta({}, 'stop')],
       [['a', '{}']],

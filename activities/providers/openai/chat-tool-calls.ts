@@ -70,7 +70,7 @@ export class ChatToolCalls {
   private callOf(index: number | undefined, id: string, name: string): OpenCall | undefined {
     if (index !== undefined) {
       const same = this.calls.findLast((call) => call.index === index);
-      return same ?? (name === '' && id === '' ? this.unnumbered(index) : undefined);
+      return same ?? this.unnumbered(index, id, name);
     }
     if (id !== '') {
       const sameId = this.calls.find((call) => call.id === id);
@@ -79,12 +79,13 @@ export class ChatToolCalls {
     return name === '' || id === '' ? this.calls.at(-1) : undefined;
   }
 
-  /** A piece with a number alone goes on with a call that began without one. */
-  private unnumbered(index: number): OpenCall | undefined {
-    const last = this.calls.at(-1);
-    if (last === undefined || last.index !== undefined) return undefined;
-    last.index = index;
-    return last;
+  /** A call that began without a number, and goes on with one: under its id, or if it is the last one and a number is all there is. */
+  private unnumbered(index: number, id: string, name: string): OpenCall | undefined {
+    const sameId = this.calls.find((call) => id !== '' && call.id === id);
+    const found = sameId ?? (name === '' && id === '' ? this.calls.at(-1) : undefined);
+    if (found === undefined || found.index !== undefined) return undefined;
+    found.index = index;
+    return found;
   }
 
   private begin(index: number | undefined): OpenCall {
