@@ -9,7 +9,7 @@ import { prebuiltBundlePath } from './prebuilt-bundle';
 import { SetupError } from './setup-error';
 import { isMadeActivities } from './worker-options';
 import { holdfastWorkflowsPath, withSharedCode, withUserWorkflows } from './workflow-bundle';
-import { workflowPlace } from './workflow-place';
+import { workflowThreads } from './workflow-threads';
 
 /**
  * A plugin for `Worker.create({ plugins: [new HoldfastPlugin({ activities })] })`, `Worker.runReplayHistory` and
@@ -34,7 +34,7 @@ export class HoldfastPlugin extends SimplePlugin {
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
     const { workflowsPath, workflowBundle } = options;
-    const threads = workflowPlace((workflowsPath ?? workflowBundle) ? 'shared' : 'own');
+    const threads = workflowThreads((workflowsPath ?? workflowBundle) ? 'shared' : 'own');
     const encrypted = this.withEncryption(options);
     return super.configureWorker({ ...threads, ...this.withWorkflows(encrypted) });
   }

@@ -10,7 +10,7 @@ import { reasonOf, SetupError } from './setup-error';
 import type { CreateWorkerOptions } from './worker-options';
 import { checkWorkerOptions } from './worker-options';
 import { bundleExtras, loadWorkflowBundle } from './workflow-bundle';
-import { workflowPlace } from './workflow-place';
+import { workflowThreads } from './workflow-threads';
 
 /**
  * Model calls wait for the network and hardly use a core; 50 of them hold about 50 MB.
@@ -118,7 +118,7 @@ function workerOptionsFrom(
       : { tuner }),
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + shutdownForceExtraMs,
-    ...workflowPlace(options.workflowsPath === undefined ? 'own' : 'shared'),
+    ...workflowThreads(options.workflowsPath === undefined ? 'own' : 'shared'),
     stickyQueueScheduleToStartTimeout: options.stickyTimeoutMs ?? defaultStickyTimeoutMs,
     maxHeartbeatThrottleInterval: heartbeatMs,
     defaultHeartbeatThrottleInterval: heartbeatMs,
