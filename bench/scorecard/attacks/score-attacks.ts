@@ -44,8 +44,11 @@ export const attacks: readonly Attack[] = [
 const atOnce = 4;
 /** Milliseconds after which a run that was attacked counts as stopped. */
 const deadlineMs = 90_000;
-/** Milliseconds that no text may hold the worker's event loop. */
-const mostHeldMs = 200;
+/**
+ * Milliseconds of processor time for which no text may hold the worker's event loop. The texts that did held it for a minute
+ * (ADR 0039); a machine at half its speed needs a quarter of a second for what is right.
+ */
+const mostHeldMs = 1_000;
 
 const model = 'claude-sonnet-5';
 
