@@ -46,7 +46,7 @@ const atOnce = 4;
 const deadlineMs = 90_000;
 /**
  * Milliseconds of processor time for which no text may hold the worker's event loop. The texts that did held it for a minute
- * (ADR 0039); a machine at half its speed needs a quarter of a second for what is right.
+ * (ADR 0039); a slow machine needs up to half a second without such a text.
  */
 const mostHeldMs = 1_000;
 
