@@ -56,13 +56,13 @@ export function isDeadlineExceeded(thrown: unknown): boolean {
   );
 }
 
-/** Whether the server refuses an update since the workflow's tasks fail. */
+/** Whether the server refuses an update because the workflow's tasks fail. */
 export function isTaskFailing(thrown: unknown): boolean {
   return grpcCodeOf(thrown) === grpcCodes.failedPrecondition;
 }
 
 /**
- * Whether the server refused an update since a workflow task ended without a word about it.
+ * Whether the server refused an update because a workflow task ended without mentioning it.
  *
  * No workflow code has seen it, so it may be sent again. It happens now and then, when many updates arrive at once.
  * Source of the type: the server's `service/history/workflow/update/errors_failures.go`.

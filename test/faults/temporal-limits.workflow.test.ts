@@ -61,7 +61,7 @@ test(`${decisions} people decide in the same moment, and each decision counts on
   world.emulator.assertDrained();
 });
 
-test('a decision that no workflow task spoke of is sent again', async () => {
+test('a decision that no workflow task mentioned is sent again', async () => {
   const { connection, client, namespace } = world.server;
   const taskQueue = uniqueName('silent');
   const { workflowId } = await client.start(agentRunWorkflow, {

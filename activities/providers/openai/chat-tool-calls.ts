@@ -32,11 +32,12 @@ export class ChatToolCalls {
    * Errors: `BrokenStream` for a piece beside other calls that belongs to none: one of them would run without it.
    */
   accept(piece: unknown): boolean {
+    refuseUnreadable(piece);
     const index = asNumber(property(piece, 'index'));
     const id = asText(property(piece, 'id'));
-    const name = asText(property(property(piece, 'function'), 'name'));
-    refuseLost(piece);
-    const given = property(property(piece, 'function'), 'arguments');
+    const called = property(piece, 'function');
+    const name = asText(property(called, 'name'));
+    const given = property(called, 'arguments');
     const argumentsText = argumentText(given);
     const extra = property(piece, 'extra_content');
     const found = this.callOf(index, id, name);
@@ -137,7 +138,7 @@ function wholeArguments({ argumentsText, lastPiece, isCumulative }: OpenCall): s
   return isCumulative || isRecord(parsedJson(before)) ? lastPiece : argumentsText;
 }
 
-/** Whether anything in it is called as the arguments of a call are. */
+/** Whether anything in it has the name of a call's arguments. */
 export function holdsArguments(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsArguments);
   if (!isRecord(value)) return false;
@@ -146,7 +147,7 @@ export function holdsArguments(value: unknown): boolean {
 }
 
 /** Errors: `BrokenStream` for an entry that has something else where its arguments should be: a part of them is lost. */
-function refuseLost(entry: unknown): void {
+function refuseUnreadable(entry: unknown): void {
   const called = property(entry, 'function');
   const isCall = called === undefined || called === null || isRecord(called);
   const isLost = isRecord(called)

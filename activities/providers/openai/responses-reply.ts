@@ -115,8 +115,13 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     return { isContent: true };
   }
 
+  /** The number of an event's item; one without a number belongs to the newest. */
+  private indexOf(event: unknown): number {
+    return asNumber(property(event, 'output_index')) ?? this.items.size - 1;
+  }
+
   private grow(event: unknown, what: 'text' | 'refusal' | 'arguments'): EventMeaning {
-    const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
+    const index = this.indexOf(event);
     const gathered = this.items.get(index);
     if (gathered === undefined)
       throw new BrokenStream(`a delta came for item ${index} that never began`);
@@ -134,7 +139,7 @@ export class ResponsesReplyAssembly implements StreamAssembly {
 
   /** A piece of an unknown kind is missing from what it belongs to. */
   private takeOther(event: unknown): EventMeaning {
-    const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
+    const index = this.indexOf(event);
     const gathered = this.items.get(index);
     if (typeOf(event).endsWith('.delta') && gathered?.isDone === false)
       this.items.set(index, { ...gathered, hasLostPiece: true });
@@ -143,7 +148,7 @@ export class ResponsesReplyAssembly implements StreamAssembly {
 
   /** The whole arguments, which replace their pieces. */
   private replaceArguments(event: unknown): EventMeaning {
-    const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
+    const index = this.indexOf(event);
     const text = asText(property(event, 'arguments'));
     const gathered = this.items.get(index);
     if (text !== '' && gathered !== undefined)
@@ -152,7 +157,7 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   }
 
   private end(event: unknown): EventMeaning {
-    const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
+    const index = this.indexOf(event);
     requireRoom(this.items.size);
     const gathered = this.items.get(index);
     this.items.set(index, { ...gathered, item: property(event, 'item'), isDone: true });
