@@ -221,11 +221,12 @@ const cutsTried = [0, 1_024, 4_096, 8_192, 16_384, 32_768];
 
 /** A place to cut at or before `end`: after a line, else where no token can be, else anywhere but in a surrogate pair. */
 function placeBefore(text: string, end: number): number {
-  const line = text.lastIndexOf('\n', end - 1);
-  if (line > end - searchChars) return line + 1;
-  const region = text.slice(end - searchChars, end);
+  const from = Math.max(0, end - searchChars);
+  const region = text.slice(from, end);
+  const line = region.lastIndexOf('\n');
+  if (line >= 0) return from + line + 1;
   const gap = /[^\w+/=.~%-](?=[\w+/=.~%-]{0,16384}$)/.exec(region);
-  if (gap !== null && !/[\ud800-\udfff]/.test(gap[0])) return end - searchChars + gap.index + 1;
+  if (gap !== null && !/[\ud800-\udfff]/.test(gap[0])) return from + gap.index + 1;
   return /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
 }
 

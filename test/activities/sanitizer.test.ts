@@ -3,6 +3,7 @@ import { fenceToolOutput } from '../../activities/untrusted/fence';
 import {
   boundBytes,
   boundText,
+  placeBetweenSecrets,
   sanitizeText,
   sanitizeWhole,
 } from '../../activities/untrusted/sanitizer';
@@ -96,6 +97,11 @@ describe('a text of many megabytes', () => {
       });
       expect(cleaned).toBe(`${'x'.repeat(before - 1)} [redacted] ${'y'.repeat(99)}`);
     }
+  });
+
+  test('has places to cut near its beginning', () => {
+    expect(placeBetweenSecrets(`hello ${'x'.repeat(40)}`, 10)).toBe('hello '.length);
+    expect(placeBetweenSecrets(`hello\n${'x'.repeat(40)}`, 10)).toBe('hello\n'.length);
   });
 
   test('is not cut inside a surrogate pair', async () => {

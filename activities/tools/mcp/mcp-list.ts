@@ -1,4 +1,5 @@
 /** The lists that an MCP server gives page by page: its tools, resources and prompts. */
+import { setMaxListeners } from 'node:events';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
@@ -66,6 +67,8 @@ export async function listAll(
   const seen = new Set<string>();
   let cursor: string | undefined;
   let chars = 0;
+  // The SDK leaves a listener on the signal with each request.
+  if (options.signal !== undefined) setMaxListeners(0, options.signal);
   for (let count = 0; count < maxPages; count++) {
     const { items: some, nextCursor } = await pageOf(client, what, cursor, options);
     chars += charsOf(some);
